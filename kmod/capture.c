@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Capturing sockets: positions, queues, anchors; and the log behind them. */
+#include <linux/delay.h>
+#include <linux/slab.h>
+#include <net/tcp.h>
+
+#include "capture.h"
+#include "channel.h"
+#include "member.h"
+#include "segment.h"
+
+static bool over_budget(struct ds_group *g, struct ds_snap *snap, unsigned int len)
+{
+	return atomic64_add_return(len, &snap->bytes) >
+	       READ_ONCE(g->limits.bytes_max);
+}
+
+/*
+ * A clone keeps the bytes and nothing else that would be missed elsewhere:
+ * route, owner, conntrack, extensions, device.  Its pages are shared with TCP,
+ * which does not write to what it has queued; pages of others (zero copy,
+ * splice) may change, so those are copied.
+ */
+static struct sk_buff *keep(struct sk_buff *skb)
+{
+	struct sk_buff *c;
+
+	if (skb_zcopy(skb) || skb_has_shared_frag(skb))
+		c = skb_copy(skb, GFP_ATOMIC | __GFP_NOWARN);
+	else
+		c = skb_clone(skb, GFP_ATOMIC | __GFP_NOWARN);
+	if (!c)
+		return NULL;
+	skb_dst_drop(c);
+	skb_orphan(c);
+	nf_reset_ct(c);
+	skb_ext_reset(c);
+	c->dev = NULL;
+	return c;
+}
+
+/* Queue a clone of a segment of a socket queue, unless it has no byte. */
+static void keep_queued(struct ds_member *m, struct ds_cut *cut,
+			enum distsnap_origin origin, struct sk_buff *skb)
+{
+	struct sk_buff *c;
+
+	if (!skb->len)
+		return;
+	if (over_budget(m->group, cut->rec->snap, skb->len))
+		goto lost;
+	if (origin == DISTSNAP_ORIGIN_SENDQ) {
+		/* The route's place holds the list of unacknowledged segments. */
+		tcp_skb_tsorted_save(skb) {
+			c = keep(skb);
+		} tcp_skb_tsorted_restore(skb);
+	} else {
+		c = keep(skb);
+	}
+	if (!c)
+		goto lost;
+	TCP_SKB_CB(c)->seq = TCP_SKB_CB(skb)->seq;
+	/* A SYN takes a number and no byte. */
+	if (TCP_SKB_CB(skb)->tcp_flags & TCPHDR_SYN)
+		TCP_SKB_CB(c)->seq++;
+	__skb_queue_tail(&cut->q[origin], c);
+	return;
+lost:
+	cut->flags |= DISTSNAP_CUT_TRUNCATED;
+}
+
+static void capture_queues(struct ds_member *m, struct ds_cut *cut, struct sock *sk)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct sk_buff *skb;
+	struct rb_node *p;
+
+	for (p = rb_first(&sk->tcp_rtx_queue); p; p = rb_next(p))
+		keep_queued(m, cut, DISTSNAP_ORIGIN_SENDQ, rb_to_skb(p));
+	skb_queue_walk(&sk->sk_write_queue, skb)
+		keep_queued(m, cut, DISTSNAP_ORIGIN_SENDQ, skb);
+	skb_queue_walk(&sk->sk_receive_queue, skb)
+		keep_queued(m, cut, DISTSNAP_ORIGIN_RECVQ, skb);
+	for (p = rb_first(&tp->out_of_order_queue); p; p = rb_next(p))
+		keep_queued(m, cut, DISTSNAP_ORIGIN_OFO, rb_to_skb(p));
+}
+
+static void capture_positions(struct ds_channel *ch, struct ds_cut *cut)
+{
+	const struct tcp_sock *tp = tcp_sk(ch->sk);
+	unsigned int state = 1 << ch->sk->sk_state;
+
+	cut->tcp_state = ch->sk->sk_state;
+	cut->snd_una = tp->snd_una;
+	cut->rcv_nxt = tp->rcv_nxt;
+	/* 64-bit offsets: the counters of bytes, less what the SYN takes. */
+	cut->out_una = tp->bytes_acked -
+		       (u32)((u32)tp->bytes_acked - (tp->snd_una - ch->isn - 1));
+	cut->out_sent = cut->out_una + (u32)(tp->write_seq - tp->snd_una);
+	cut->in_next = tp->bytes_received;
+	cut->in_read = cut->in_next - (u32)(tp->rcv_nxt - tp->copied_seq);
+	if (state & (TCPF_FIN_WAIT1 | TCPF_FIN_WAIT2 | TCPF_CLOSING | TCPF_LAST_ACK))
+		cut->flags |= DISTSNAP_CUT_FIN_OUT;
+	if (state & (TCPF_CLOSE_WAIT | TCPF_LAST_ACK | TCPF_CLOSING))
+		cut->flags |= DISTSNAP_CUT_FIN_IN;
+}
+
+/* What the queues cover need not be kept twice. */
+static void trim_log(struct ds_cut *cut)
+{
+	struct sk_buff *skb, *tmp;
+
+	skb_queue_walk_safe(&cut->q[DISTSNAP_ORIGIN_LOG], skb, tmp) {
+		if (ds_seq_after(TCP_SKB_CB(skb)->end_seq, cut->rcv_nxt))
+			continue;
+		__skb_unlink(skb, &cut->q[DISTSNAP_ORIGIN_LOG]);
+		atomic64_sub(skb->len, &cut->rec->snap->bytes);
+		kfree_skb(skb);
+	}
+}
+
+static void forget_queues(struct ds_cut *cut)
+{
+	struct sk_buff *skb;
+	unsigned int i;
+
+	for (i = DISTSNAP_ORIGIN_SENDQ; i <= DISTSNAP_ORIGIN_OFO; i++) {
+		while ((skb = __skb_dequeue(&cut->q[i]))) {
+			atomic64_sub(skb->len, &cut->rec->snap->bytes);
+			kfree_skb(skb);
+		}
+	}
+	cut->flags &= ~(DISTSNAP_CUT_TRUNCATED | DISTSNAP_CUT_FIN_IN |
+			DISTSNAP_CUT_FIN_OUT);
+	cut->captured = false;
+}
+
+/*
+ * One socket, under its lock: cloning takes microseconds where copying the
+ * queues took up to 0.6 s.  The backlog needs no capture: it is empty while the
+ * socket has no owner.
+ */
+static bool capture_channel(struct ds_member *m, struct ds_channel *ch)
+{
+	struct ds_cut *cut = ch->cut;
+
+	if (!ds_channel_lock_sock(ch))
+		return false;
+	spin_lock(&m->lock);
+	if (cut->captured)
+		forget_queues(cut);
+	capture_positions(ch, cut);
+	if (ds_channel_waits_for_peer(ch)) {
+		capture_queues(m, cut, ch->sk);
+		trim_log(cut);
+		ds_arm(&m->colour, &ch->ends, tcp_sk(ch->sk)->write_seq);
+	}
+	cut->captured = true;
+	spin_unlock(&m->lock);
+	/* Now, so that whatever is built from here on has room for its tag. */
+	if (ds_channel_waits_for_peer(ch) && ch->sk->sk_state != TCP_CLOSE)
+		ds_channel_reserve(ch);
+	ds_channel_unlock_sock(ch);
+	return true;
+}
+
+/**
+ * ds_capture() - capture all sockets and threads of a parked member
+ * @m: the member, parked
+ * @rec: its record; each channel has a cut that is logging, and a grace period
+ *	has ended since
+ * @deadline: give up then
+ *
+ * A sleeper that wakes in the middle may move bytes in one socket before and in
+ * another after its capture, or finish its call: then all is captured again.
+ * One that wakes afterwards changes nothing that was recorded: what it sends
+ * waits at the gate, and what it receives was recorded as not received.
+ *
+ * Context: process, member->mutex.
+ *
+ * Return: 0; -ETIMEDOUT, with a reason; -ENOMEM.
+ */
+int ds_capture(struct ds_member *m, struct ds_record *rec, ktime_t deadline)
+{
+	struct ds_channel *ch;
+	int err;
+
+	lockdep_assert_held(&m->mutex);
+	for (;;) {
+		struct ds_channel *busy = NULL;
+
+		err = ds_park_look(m, rec);
+		if (err && err != -EAGAIN)
+			return err;
+		if (!err) {
+			list_for_each_entry(ch, &m->channels, node) {
+				if (!capture_channel(m, ch)) {
+					busy = ch;
+					break;
+				}
+			}
+			if (!busy && ds_park_unmoved(m))
+				break;
+		}
+		ds_count(m->group->dn, capture_retried);
+		if (ktime_after(ktime_get(), deadline)) {
+			if (busy)
+				ds_reason_add(&rec->reasons,
+					      "member %s: connection %pI4:%u -> %pI4:%u stays busy in a call",
+					      m->name, &busy->saddr,
+					      ntohs(busy->sport), &busy->daddr,
+					      ntohs(busy->dport));
+			else
+				ds_reason_add(&rec->reasons,
+					      "member %s: its threads do not keep still",
+					      m->name);
+			return -ETIMEDOUT;
+		}
+		usleep_range(20, 50);
+	}
+	spin_lock_bh(&m->lock);
+	m->colour.phase = DS_CAPTURED;
+	spin_unlock_bh(&m->lock);
+	return 0;
+}
+
+/* ds_capture_undo() - after an abort; context: process, member->mutex */
+void ds_capture_undo(struct ds_member *m)
+{
+	struct ds_channel *ch;
+
+	list_for_each_entry(ch, &m->channels, node)
+		ds_channel_unreserve(ch);
+}
+
+/**
+ * ds_log() - keep a clone of an incoming segment
+ * @m: the member
+ * @cut: its cut, logging
+ * @skb: at LOCAL_IN, its checksum is right
+ * @seg: its headers
+ *
+ * From the trigger until the channel's marker is in.  What TCP will drop as a
+ * duplicate is kept as well: it is the same bytes.
+ *
+ * Context: member->lock.
+ */
+void ds_log(struct ds_member *m, struct ds_cut *cut, struct sk_buff *skb,
+	    const struct ds_seg *seg)
+{
+	struct ds_net *dn = m->group->dn;
+	struct sk_buff *c;
+
+	lockdep_assert_held(&m->lock);
+	if (cut->captured && !ds_seq_after(seg->end, cut->rcv_nxt))
+		return;
+	if (over_budget(m->group, cut->rec->snap, seg->payload))
+		goto lost;
+	c = keep(skb);
+	if (!c)
+		goto lost;
+	__skb_pull(c, skb_network_offset(c) + seg->hdrlen);
+	TCP_SKB_CB(c)->seq = seg->seq + seg->syn;
+	TCP_SKB_CB(c)->end_seq = seg->end;
+	__skb_queue_tail(&cut->q[DISTSNAP_ORIGIN_LOG], c);
+	ds_count(dn, logged);
+	return;
+lost:
+	cut->flags |= DISTSNAP_CUT_TRUNCATED;
+	ds_count(dn, log_dropped);
+}

@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Tracked sockets. */
+#include <linux/hash.h>
+#include <linux/rculist.h>
+#include <linux/slab.h>
+#include <net/inet_connection_sock.h>
+#include <net/tcp.h>
+
+#include "channel.h"
+#include "compat.h"
+#include "timers.h"
+
+#define TABLE_BITS	12
+
+/* All tracked sockets of the host.  Writers take table_lock; readers use RCU. */
+static struct hlist_head table[1 << TABLE_BITS];
+static DEFINE_SPINLOCK(table_lock);
+static atomic_t next_id = ATOMIC_INIT(0);
+
+/**
+ * ds_channel_find_rcu() - is this socket tracked?
+ * @sk: a full socket
+ *
+ * Context: RCU read side, in which the result is valid.
+ */
+struct ds_channel *ds_channel_find_rcu(const struct sock *sk)
+{
+	struct ds_channel *ch;
+
+	hlist_for_each_entry_rcu(ch, &table[hash_ptr(sk, TABLE_BITS)], hash)
+		if (ch->sk == sk)
+			return ch;
+	return NULL;
+}
+
+void ds_channel_get(struct ds_channel *ch)
+{
+	refcount_inc(&ch->ref);
+}
+
+static void free_rcu(struct rcu_head *rcu)
+{
+	struct ds_channel *ch = container_of(rcu, struct ds_channel, rcu);
+
+	ds_member_put(ch->member);
+	kfree(ch);
+}
+
+void ds_channel_put(struct ds_channel *ch)
+{
+	if (!refcount_dec_and_test(&ch->ref))
+		return;
+	sock_put(ch->sk);
+	call_rcu(&ch->rcu, free_rcu);
+}
+
+/**
+ * ds_channel_lock_sock() - lock the socket unless its owner sleeps in it
+ * @ch: the channel
+ *
+ * lock_sock() would wait for an owner that may wait for a slow file in
+ * tcp_sendmsg(); nobody here may wait for it.
+ *
+ * Return: true with the socket's spinlock held and BH off.
+ */
+bool ds_channel_lock_sock(struct ds_channel *ch)
+{
+	local_bh_disable();
+	bh_lock_sock(ch->sk);
+	__release(&ch->sk->sk_lock.slock);	/* sparse cannot follow the bool */
+	if (!sock_owned_by_user(ch->sk))
+		return true;
+	ds_channel_unlock_sock(ch);
+	return false;
+}
+
+void ds_channel_unlock_sock(struct ds_channel *ch)
+{
+	__acquire(&ch->sk->sk_lock.slock);
+	bh_unlock_sock(ch->sk);
+	local_bh_enable();
+}
+
+/*
+ * Initial sequence numbers, from what the socket knows at any time: both
+ * counters of bytes begin at the handshake.  The SYN of the active side is
+ * counted in bytes_acked (tcp_rcv_synsent_state_process() calls tcp_ack()),
+ * that of the passive side is not; snd_nxt less all that was sent tells which.
+ */
+static void derive_isns(struct ds_channel *ch, const struct tcp_sock *tp)
+{
+	u32 first = tp->snd_una - (u32)tp->bytes_acked;
+	u32 sent = (u32)tp->bytes_sent - (u32)tp->bytes_retrans;
+	u32 fin = (1 << ch->sk->sk_state) &
+		  (TCPF_FIN_WAIT1 | TCPF_FIN_WAIT2 | TCPF_CLOSING | TCPF_LAST_ACK) &&
+		  tp->snd_nxt == tp->write_seq;
+	u32 passive = first - (tp->snd_nxt - 1 - fin - sent);
+
+	ch->isn = first - (passive == 1);
+	ch->peer_isn = tp->rcv_nxt - (u32)tp->bytes_received - 1;
+}
+
+static enum distsnap_peer first_guess(const struct ds_channel *ch)
+{
+	bool allowed;
+
+	if (ch->family != AF_INET)
+		return DISTSNAP_PEER_UNSUPPORTED;
+	rcu_read_lock();
+	allowed = ds_group_allows_rcu(ch->member->group, ch->daddr);
+	rcu_read_unlock();
+	return allowed ? DISTSNAP_PEER_UNKNOWN : DISTSNAP_PEER_EXTERNAL;
+}
+
+static void describe(struct ds_channel *ch)
+{
+	const struct sock *sk = ch->sk;
+	const struct inet_sock *inet = inet_sk(sk);
+
+	ch->family = AF_INET;
+#if IS_ENABLED(CONFIG_IPV6)
+	if (sk->sk_family == AF_INET6 && !ipv6_addr_v4mapped(&sk->sk_v6_daddr))
+		ch->family = AF_INET6;
+#endif
+	ch->saddr = inet->inet_saddr;
+	ch->daddr = inet->inet_daddr;
+	ch->sport = inet->inet_sport;
+	ch->dport = inet->inet_dport;
+}
+
+/**
+ * ds_channel_track() - make a connected socket a channel of a member
+ * @m: the member
+ * @sk: the socket
+ *
+ * Context: process, member->mutex.
+ *
+ * Return: 1 when it is new, 0 when it was tracked already or is not to be,
+ * -EAGAIN when its owner sleeps in it, -EBUSY when it is another member's,
+ * -ENOMEM.
+ */
+int ds_channel_track(struct ds_member *m, struct sock *sk)
+{
+	struct ds_channel *ch, *old;
+	bool skip;
+
+	lockdep_assert_held(&m->mutex);
+	rcu_read_lock();
+	old = ds_channel_find_rcu(sk);
+	skip = old && old->member == m;
+	rcu_read_unlock();
+	if (old)
+		return skip ? 0 : -EBUSY;
+	if ((1 << READ_ONCE(sk->sk_state)) &
+	    (TCPF_CLOSE | TCPF_LISTEN | TCPF_SYN_SENT | TCPF_SYN_RECV))
+		return 0;
+
+	ch = kzalloc(sizeof(*ch), GFP_KERNEL);
+	if (!ch)
+		return -ENOMEM;
+	refcount_set(&ch->ref, 1);
+	ch->member = m;
+	ch->sk = sk;
+	if (!ds_channel_lock_sock(ch)) {
+		kfree(ch);
+		return -EAGAIN;
+	}
+	if (sk->sk_state == TCP_CLOSE) {
+		ds_channel_unlock_sock(ch);
+		kfree(ch);
+		return 0;
+	}
+	describe(ch);
+	derive_isns(ch, tcp_sk(sk));
+	ds_channel_unlock_sock(ch);
+
+	ds_member_get(m);
+	sock_hold(sk);
+	ch->id = atomic_inc_return(&next_id);
+	ch->inode = sk->sk_socket ? sock_i_ino(sk) : 0;
+	ch->peer = first_guess(ch);
+	ch->probe_due = ch->peer == DISTSNAP_PEER_UNKNOWN;
+	ch->next = jiffies;
+	ch->backoff = DS_MARKER_MIN;
+
+	spin_lock_bh(&table_lock);
+	hlist_add_head_rcu(&ch->hash, &table[hash_ptr(sk, TABLE_BITS)]);
+	spin_unlock_bh(&table_lock);
+	spin_lock_bh(&m->lock);
+	list_add_tail(&ch->node, &m->channels);
+	m->n_channels++;
+	spin_unlock_bh(&m->lock);
+	if (ch->probe_due)
+		ds_group_wake(m->group, 0);
+	return 1;
+}
+
+/**
+ * ds_channel_untrack() - the socket is no member's any more, or it is dead
+ * @ch: the channel; its open cut, if any, must be settled already
+ *
+ * Context: process, member->mutex.
+ */
+void ds_channel_untrack(struct ds_channel *ch)
+{
+	struct ds_member *m = ch->member;
+
+	lockdep_assert_held(&m->mutex);
+	ds_channel_unreserve(ch);
+	spin_lock_bh(&table_lock);
+	hlist_del_rcu(&ch->hash);
+	spin_unlock_bh(&table_lock);
+	spin_lock_bh(&m->lock);
+	ch->cut = NULL;
+	list_del(&ch->node);
+	m->n_channels--;
+	spin_unlock_bh(&m->lock);
+	ds_channel_put(ch);
+}
+
+/**
+ * ds_channel_reserve() - make TCP leave room for our option
+ * @ch: the channel; its socket is locked
+ *
+ * Without it a connection of full segments stalls, because a red segment that
+ * has no room for the marker must not leave.  tcp_current_mss() recomputes when
+ * the cookie does not match, and splits what is queued already.
+ */
+void ds_channel_reserve(struct ds_channel *ch)
+{
+	struct inet_connection_sock *icsk = inet_csk(ch->sk);
+
+	if (ch->room)
+		return;
+	icsk->icsk_ext_hdr_len += DISTSNAP_OPT_LEN;
+	tcp_sk(ch->sk)->mss_cache -= DISTSNAP_OPT_LEN;
+	icsk->icsk_pmtu_cookie = 0;
+	ch->room = true;
+}
+
+/**
+ * ds_channel_unreserve() - give the room back
+ * @ch: the channel; its socket is not locked
+ *
+ * When the owner sleeps in the socket, the caller tries again later; on the
+ * last occasion (untrack) what is lost are 16 bytes of MSS.
+ */
+void ds_channel_unreserve(struct ds_channel *ch)
+{
+	struct inet_connection_sock *icsk = inet_csk(ch->sk);
+
+	if (!READ_ONCE(ch->room) || !ds_channel_lock_sock(ch))
+		return;
+	/* IPv6 socket options assign the length: never below zero. */
+	if (ch->room && icsk->icsk_ext_hdr_len >= DISTSNAP_OPT_LEN) {
+		icsk->icsk_ext_hdr_len -= DISTSNAP_OPT_LEN;
+		icsk->icsk_pmtu_cookie = 0;
+	}
+	ch->room = false;
+	ds_channel_unlock_sock(ch);
+}
+
+/**
+ * ds_channel_speak() - send a pure ACK, which carries what there is to say
+ * @ch: the channel
+ *
+ * Context: process; no lock of ours but mutexes.
+ *
+ * Return: false when the owner sleeps in the socket: try again.
+ */
+bool ds_channel_speak(struct ds_channel *ch)
+{
+	struct sock *sk = ch->sk;
+
+	if (!ds_channel_lock_sock(ch))
+		return false;
+	if ((1 << sk->sk_state) &
+	    (TCPF_ESTABLISHED | TCPF_FIN_WAIT1 | TCPF_FIN_WAIT2 |
+	     TCPF_CLOSE_WAIT | TCPF_CLOSING | TCPF_LAST_ACK)) {
+		ds_count(ch->member->group->dn, tagged_pure);
+		ds_tcp_send_ack(sk);
+	}
+	ds_channel_unlock_sock(ch);
+	return true;
+}
+
+/* Is this peer one whose marker and answer a snapshot waits for? */
+bool ds_channel_waits_for_peer(const struct ds_channel *ch)
+{
+	return ch->peer == DISTSNAP_PEER_MEMBER ||
+	       ch->peer == DISTSNAP_PEER_UNKNOWN;
+}
+
+/* A connection that is over: whoever waits for its peer waits in vain. */
+static void bury(struct ds_channel *ch)
+{
+	struct ds_member *m = ch->member;
+
+	spin_lock_bh(&m->lock);
+	if (ch->cut && (ch->cut->pending_in || ch->cut->pending_out)) {
+		ds_count(m->group->dn, gone);
+		ds_record_settled(ch->cut->rec, ch->cut, true, DISTSNAP_CUT_GONE);
+		ds_record_settled(ch->cut->rec, ch->cut, false, DISTSNAP_CUT_GONE);
+	}
+	spin_unlock_bh(&m->lock);
+	ds_channel_untrack(ch);
+}
+
+/**
+ * ds_channel_tick() - what the timer has to do for a channel
+ * @ch: the channel
+ * @now: jiffies
+ * @next: brought forward to when the channel wants the next tick
+ *
+ * Context: process, member->mutex.
+ */
+void ds_channel_tick(struct ds_channel *ch, unsigned long now,
+		     unsigned long *next)
+{
+	struct ds_member *m = ch->member;
+	bool speak = false, marking, due;
+
+	if (READ_ONCE(ch->sk->sk_state) == TCP_CLOSE) {
+		bury(ch);
+		return;
+	}
+	due = time_after_eq(now, ch->next);
+	spin_lock_bh(&m->lock);
+	marking = ds_is_marking(&m->colour, &ch->ends);
+	if (ch->peer == DISTSNAP_PEER_UNKNOWN && !marking && due) {
+		if (ch->probes >= DS_PROBES_MAX) {
+			ch->peer = DISTSNAP_PEER_EXTERNAL;
+			ch->probe_due = false;
+			ds_count(m->group->dn, probes_unanswered);
+			marking = false;
+		} else {
+			ch->probes++;
+			ch->probe_due = true;
+		}
+	}
+	if (due && (marking || ch->probe_due))
+		speak = true;
+	if (ch->ends.answer_due || ch->reply_due)
+		speak = true;
+	marking |= ch->peer == DISTSNAP_PEER_UNKNOWN;
+	spin_unlock_bh(&m->lock);
+
+	if (speak) {
+		if (marking && due) {
+			ds_count(m->group->dn, markers_repeated);
+			ch->next = now + ch->backoff;
+			ch->backoff = min_t(unsigned long, ch->backoff * 2,
+					    DS_MARKER_MAX);
+		}
+		if (!ds_channel_speak(ch) && time_after(*next, now + 1))
+			*next = now + 1;
+	}
+	if (marking) {
+		if (time_after(*next, ch->next))
+			*next = ch->next;
+	} else if (READ_ONCE(ch->room) && READ_ONCE(m->colour.phase) == DS_IDLE) {
+		ds_channel_unreserve(ch);
+	}
+}

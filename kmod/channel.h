@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A connection of a member: a tracked socket. */
+#ifndef _DISTSNAP_CHANNEL_H
+#define _DISTSNAP_CHANNEL_H
+
+#include <net/sock.h>
+#include "member.h"
+
+/**
+ * struct ds_channel - a tracked socket
+ * @hash: by socket pointer, changed under the table's lock, read under RCU
+ * @node: in member->channels
+ * @member: its member, a reference
+ * @sk: the socket, a reference, so that its address is not reused; given up
+ *	as soon as TCP is done with it, because a socket keeps its namespace
+ * @ref: queued segments hold references; freed after an RCU grace period
+ * @id: on this node, never reused
+ * @isn: our initial sequence number; with @peer_isn it identifies the
+ *	connection on both hosts, behind any NAT
+ * @ends: see snapshot.h; member->lock
+ * @cut: the open cut, or NULL; member->lock
+ * @peer: what the other end is; member->lock
+ * @probe_due: a probe shall leave; member->lock
+ * @reply_due: a reply shall leave; member->lock
+ * @probes: probes sent; member->lock
+ * @behind: segments in a queue that is being drained; member->lock
+ * @room: header room is reserved; the socket's lock
+ * @next: when the timer acts again (jiffies); member->mutex
+ * @backoff: jiffies between repeated markers; member->mutex
+ */
+struct ds_channel {
+	struct hlist_node hash;
+	struct list_head node;
+	struct ds_member *member;
+	struct sock *sk;
+	refcount_t ref;
+	struct rcu_head rcu;
+	u32 id;
+	u16 family;
+	__be32 saddr;
+	__be32 daddr;
+	__be16 sport;
+	__be16 dport;
+	u32 isn;
+	u32 peer_isn;
+	u64 inode;
+	struct ds_ends ends;
+	struct ds_cut *cut;
+	enum distsnap_peer peer;
+	bool probe_due;
+	bool reply_due;
+	u8 probes;
+	u16 behind[DS_QUEUES];
+	bool room;
+	unsigned long next;
+	unsigned long backoff;
+};
+
+#define DS_PROBES_MAX		4
+
+struct ds_channel *ds_channel_find_rcu(const struct sock *sk);
+int ds_channel_track(struct ds_member *m, struct sock *sk);
+void ds_channel_untrack(struct ds_channel *ch);
+void ds_channel_get(struct ds_channel *ch);
+void ds_channel_put(struct ds_channel *ch);
+bool ds_channel_lock_sock(struct ds_channel *ch);
+void ds_channel_unlock_sock(struct ds_channel *ch);
+bool ds_channel_speak(struct ds_channel *ch);
+void ds_channel_reserve(struct ds_channel *ch);
+void ds_channel_unreserve(struct ds_channel *ch);
+bool ds_channel_waits_for_peer(const struct ds_channel *ch);
+void ds_channel_tick(struct ds_channel *ch, unsigned long now,
+		     unsigned long *next);
+
+#endif /* _DISTSNAP_CHANNEL_H */

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Differences between the kernels that we support.  Probed by the compiler,
+ * not by version: stable updates change signatures too.
+ */
+#ifndef _DISTSNAP_COMPAT_H
+#define _DISTSNAP_COMPAT_H
+
+#include <net/tcp.h>
+
+/* __tcp_send_ack() gained header flags in 6.12.y. */
+typedef void (*ds_send_ack2)(struct sock *sk, u32 rcv_nxt);
+typedef void (*ds_send_ack3)(struct sock *sk, u32 rcv_nxt, u16 flags);
+
+static inline void ds_tcp_send_ack(struct sock *sk)
+{
+	void *func = __tcp_send_ack;
+
+	/* The branch that does not apply is not compiled in. */
+	if (__same_type(&__tcp_send_ack, ds_send_ack2))
+		((ds_send_ack2)func)(sk, tcp_sk(sk)->rcv_nxt);
+	else
+		((ds_send_ack3)func)(sk, tcp_sk(sk)->rcv_nxt, 0);
+}
+
+static inline struct inet_hashinfo *ds_hashinfo(const struct net *net)
+{
+	return net->ipv4.tcp_death_row.hashinfo;
+}
+
+#endif /* _DISTSNAP_COMPAT_H */

@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Groups: lifetime, prefixes, epochs, and the beginning of a snapshot. */
+#include <linux/inetdevice.h>
+#include <linux/rculist.h>
+#include <linux/slab.h>
+
+#include "channel.h"
+#include "group.h"
+#include "hooks.h"
+#include "member.h"
+#include "record.h"
+#include "timers.h"
+
+static struct kthread_worker **workers;
+static unsigned int n_workers;
+
+/**
+ * ds_worker() - a FIFO worker
+ * @i: any number; equal numbers get the same worker
+ */
+struct kthread_worker *ds_worker(unsigned int i)
+{
+	return workers[i % n_workers];
+}
+
+int ds_workers_init(void)
+{
+	unsigned int n = num_online_cpus();
+
+	workers = kcalloc(n, sizeof(*workers), GFP_KERNEL);
+	if (!workers)
+		return -ENOMEM;
+	for (n_workers = 0; n_workers < n; n_workers++) {
+		struct kthread_worker *w;
+
+		w = kthread_create_worker(0, "distsnap/%u", n_workers);
+		if (IS_ERR(w)) {
+			ds_workers_exit();
+			return PTR_ERR(w);
+		}
+		sched_set_fifo(w->task);
+		workers[n_workers] = w;
+	}
+	return 0;
+}
+
+void ds_workers_exit(void)
+{
+	while (n_workers)
+		kthread_destroy_worker(workers[--n_workers]);
+	kfree(workers);
+}
+
+static void trigger_work(struct kthread_work *work)
+{
+	struct ds_group *g = container_of(work, struct ds_group, trigger_work);
+
+	mutex_lock(&g->mutex);
+	ds_group_begin(g);
+	mutex_unlock(&g->mutex);
+}
+
+/**
+ * ds_group_create() - a new group
+ * @dn: the node
+ * @name: valid and unused
+ * @id: unused, not 0
+ *
+ * Context: ds_mutex.
+ *
+ * Return: the group, or an ERR_PTR.
+ */
+struct ds_group *ds_group_create(struct ds_net *dn, const char *name, u16 id)
+{
+	struct ds_group *g;
+	int err;
+
+	lockdep_assert_held(&ds_mutex);
+	g = kzalloc(sizeof(*g), GFP_KERNEL);
+	if (!g)
+		return ERR_PTR(-ENOMEM);
+	g->dn = dn;
+	strscpy(g->name, name, sizeof(g->name));
+	g->id = id;
+	refcount_set(&g->ref, 1);
+	mutex_init(&g->mutex);
+	INIT_LIST_HEAD(&g->members);
+	INIT_LIST_HEAD(&g->snaps);
+	spin_lock_init(&g->lock);
+	g->limits.pause_max = 200;
+	g->limits.record_max = 1000;
+	g->limits.snap_max = 5000;
+	g->limits.bytes_max = 256ULL << 20;
+	kthread_init_work(&g->trigger_work, trigger_work);
+	INIT_DELAYED_WORK(&g->tick, ds_tick);
+
+	err = ds_hooks_register(dn);
+	if (err) {
+		kfree(g);
+		return ERR_PTR(err);
+	}
+	list_add_tail_rcu(&g->node, &dn->groups);
+	return g;
+}
+
+void ds_group_get(struct ds_group *g)
+{
+	refcount_inc(&g->ref);
+}
+
+void ds_group_put(struct ds_group *g)
+{
+	if (!refcount_dec_and_test(&g->ref))
+		return;
+	kfree_rcu(rcu_dereference_protected(g->prefixes, true), rcu);
+	kfree_rcu(g, rcu);
+}
+
+/**
+ * ds_group_destroy() - take a group down: every member leaves
+ * @g: the group
+ *
+ * In this order, because each step keeps the next from being started again:
+ * no new trigger, no tick, members leave (ends recordings, releases threads and
+ * segments), snapshots, the group itself.
+ *
+ * Context: ds_mutex.
+ */
+void ds_group_destroy(struct ds_group *g)
+{
+	struct ds_snap *snap, *tmp;
+	struct ds_member *m;
+
+	lockdep_assert_held(&ds_mutex);
+	list_del_rcu(&g->node);
+	spin_lock_bh(&g->lock);
+	g->dead = true;
+	spin_unlock_bh(&g->lock);
+	kthread_cancel_work_sync(&g->trigger_work);
+	cancel_delayed_work_sync(&g->tick);
+
+	mutex_lock(&g->mutex);
+	while ((m = list_first_entry_or_null(&g->members, struct ds_member, node)))
+		ds_member_leave(m);
+	list_for_each_entry_safe(snap, tmp, &g->snaps, node)
+		ds_snap_free(snap);
+	mutex_unlock(&g->mutex);
+
+	spin_lock_bh(&g->lock);
+	if (g->active)
+		atomic_dec(&g->dn->active);
+	g->active = false;
+	spin_unlock_bh(&g->lock);
+	if (list_empty(&g->dn->groups))
+		ds_hooks_unregister(g->dn);
+	ds_group_put(g);
+}
+
+/* ds_group_by_name() - find a group; context: ds_mutex */
+struct ds_group *ds_group_by_name(struct ds_net *dn, const char *name)
+{
+	struct ds_group *g;
+
+	lockdep_assert_held(&ds_mutex);
+	list_for_each_entry(g, &dn->groups, node)
+		if (!strcmp(g->name, name))
+			return g;
+	return NULL;
+}
+
+/* ds_group_by_id_rcu() - find a group; context: RCU read side */
+struct ds_group *ds_group_by_id_rcu(struct ds_net *dn, u16 id)
+{
+	struct ds_group *g;
+
+	list_for_each_entry_rcu(g, &dn->groups, node, lockdep_is_held(&ds_mutex))
+		if (g->id == id)
+			return g;
+	return NULL;
+}
+
+/* ds_group_allows_rcu() - may a peer at @addr be a member?  Loopback may. */
+bool ds_group_allows_rcu(const struct ds_group *g, __be32 addr)
+{
+	const struct ds_prefixes *ps = rcu_dereference(g->prefixes);
+	unsigned int i;
+
+	if (ipv4_is_loopback(addr))
+		return true;
+	for (i = 0; ps && i < ps->n; i++) {
+		__be32 prefix;
+
+		memcpy(&prefix, ps->p[i].addr, sizeof(prefix));
+		if (ps->p[i].family == AF_INET &&
+		    !((addr ^ prefix) & inet_make_mask(ps->p[i].plen)))
+			return true;
+	}
+	return false;
+}
+
+/* ds_group_set_prefixes() - replace them; context: ds_mutex */
+int ds_group_set_prefixes(struct ds_group *g, const struct distsnap_prefix *p,
+			  unsigned int n)
+{
+	struct ds_prefixes *new, *old;
+
+	new = kmalloc(struct_size(new, p, n), GFP_KERNEL);
+	if (!new)
+		return -ENOMEM;
+	new->n = n;
+	memcpy(new->p, p, n * sizeof(*p));
+	old = rcu_replace_pointer(g->prefixes, new, lockdep_is_held(&ds_mutex));
+	kfree_rcu(old, rcu);
+	return 0;
+}
+
+/**
+ * ds_group_wake() - there is something to do: run the tick
+ * @g: the group
+ * @delay: within so many jiffies
+ *
+ * From here on the hook for outgoing packets looks at every segment of the
+ * namespace, until the tick finds that nothing is going on.
+ *
+ * Context: any; member->lock may be held.
+ */
+void ds_group_wake(struct ds_group *g, unsigned long delay)
+{
+	spin_lock_bh(&g->lock);
+	if (!g->dead) {
+		if (!g->active)
+			atomic_inc(&g->dn->active);
+		g->active = true;
+		mod_delayed_work(ds_wq, &g->tick, delay);
+	}
+	spin_unlock_bh(&g->lock);
+}
+
+/**
+ * ds_group_seen() - an epoch was seen in an option that can be trusted
+ * @g: the group
+ * @epoch: the epoch
+ *
+ * Return: false when it is so far ahead that it is not believed.
+ */
+bool ds_group_seen(struct ds_group *g, u32 epoch)
+{
+	bool ok;
+
+	spin_lock_bh(&g->lock);
+	ok = !g->last || (s32)(epoch - g->last) <= DS_EPOCH_JUMP_MAX;
+	if (ok && ds_epoch_after(epoch, g->last))
+		g->last = epoch;
+	spin_unlock_bh(&g->lock);
+	return ok;
+}
+
+/**
+ * ds_group_want() - a marker triggered a member: record all the others too
+ * @g: the group
+ * @epoch: the epoch
+ * @flags: DISTSNAP_F_*
+ *
+ * Context: any, also under member->lock.
+ */
+void ds_group_want(struct ds_group *g, u32 epoch, u32 flags)
+{
+	spin_lock_bh(&g->lock);
+	if (!g->dead) {
+		if (ds_epoch_after(epoch, g->want)) {
+			g->want = epoch;
+			g->want_flags = flags;
+		}
+		kthread_queue_work(ds_worker(0), &g->trigger_work);
+	}
+	spin_unlock_bh(&g->lock);
+	ds_group_wake(g, DS_TICK_BUSY);
+}
+
+/**
+ * ds_group_want_scan() - a connection may be a member's that we do not track yet
+ * @g: the group
+ *
+ * Context: any.
+ *
+ * Return: false when the file tables were looked through a moment ago: then it
+ * is no member's.
+ */
+bool ds_group_want_scan(struct ds_group *g)
+{
+	bool want;
+
+	spin_lock_bh(&g->lock);
+	want = g->scan_wanted || !g->scanned ||
+	       time_after(jiffies, g->scanned + HZ / 2);
+	if (want)
+		g->scan_wanted = true;
+	spin_unlock_bh(&g->lock);
+	if (want)
+		ds_group_wake(g, 0);
+	return want;
+}
+
+/* Give a triggered member its record and a worker. */
+static void start_recording(struct ds_group *g, struct ds_member *m,
+			    unsigned int worker)
+{
+	struct ds_record *rec = NULL;
+	struct ds_snap *snap;
+	ktime_t t0;
+	u32 epoch, flags;
+
+	spin_lock_bh(&m->lock);
+	epoch = m->colour.current_epoch;
+	if (m->next_rec || (m->rec && m->rec->snap->epoch == epoch))
+		epoch = 0;	/* under way already */
+	t0 = m->triggered;
+	flags = m->flags;
+	spin_unlock_bh(&m->lock);
+	if (!epoch)
+		return;
+	snap = ds_snap_get_or_create(g, epoch, flags, t0);
+	if (snap) {
+		snap->flags |= flags & DISTSNAP_F_INITIATOR;
+		rec = ds_record_create(snap, m);
+	}
+	spin_lock_bh(&m->lock);
+	m->next_rec = rec;
+	spin_unlock_bh(&m->lock);
+	kthread_queue_work(ds_worker(worker), &m->record_work);
+}
+
+/**
+ * ds_group_begin() - begin the wanted epoch on all members of this node
+ * @g: the group
+ *
+ * Each member is then recorded on its own, independently of the others.
+ *
+ * Context: process, group->mutex.
+ */
+void ds_group_begin(struct ds_group *g)
+{
+	struct ds_member *m;
+	unsigned int i = 0;
+	u32 epoch, flags;
+
+	lockdep_assert_held(&g->mutex);
+	spin_lock_bh(&g->lock);
+	epoch = g->want;
+	flags = g->want_flags;
+	g->want = 0;
+	spin_unlock_bh(&g->lock);
+
+	list_for_each_entry(m, &g->members, node)
+		if (epoch)
+			ds_member_begin(m, epoch, flags);
+	list_for_each_entry(m, &g->members, node)
+		start_recording(g, m, i++);
+}

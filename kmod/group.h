@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A group on this node: its limits, members, epochs and snapshots. */
+#ifndef _DISTSNAP_GROUP_H
+#define _DISTSNAP_GROUP_H
+
+#include <linux/kthread.h>
+#include <linux/mutex.h>
+#include <linux/refcount.h>
+#include <linux/workqueue.h>
+#include "pernet.h"
+#include "snapshot.h"
+
+struct ds_snap;
+
+/**
+ * struct ds_limits - what bounds a snapshot; all from `distsnap group`
+ * @pause_max: ms a member may stay parked
+ * @record_max: ms from trigger to recorded
+ * @snap_max: ms from trigger to the end
+ * @bytes_max: bytes captured, logged and held on this node
+ */
+struct ds_limits {
+	u32 pause_max;
+	u32 record_max;
+	u32 snap_max;
+	u64 bytes_max;
+};
+
+/**
+ * struct ds_group - a group
+ * @node: in ds_net->groups
+ * @dn: the node
+ * @name: for people
+ * @id: on the wire
+ * @ref: members and works hold references; freed after an RCU grace period
+ * @rcu: for that
+ * @prefixes: who may be a member, replaced as a whole under RCU
+ * @limits: read without a lock, word by word
+ * @mutex: members and snaps; process context
+ * @members: struct ds_member
+ * @snaps: struct ds_snap, newest first
+ * @lock: @last, @want, @agent, @active; innermost, BH
+ * @last: newest epoch consumed or seen in a validated option
+ * @want: epoch that trigger_work has to begin, 0 none
+ * @want_flags: DISTSNAP_F_* for it
+ * @agent: netlink port of the agent, 0 none
+ * @active: counted in ds_net->active
+ * @dead: taken down; nothing may be queued any more
+ * @scan_wanted: look into the members' file tables at the next tick
+ * @scanned: when that was done last (jiffies)
+ * @held: bytes that wait in the holds and gates of all members
+ * @trigger_work: begins @want on all members; runs on a FIFO worker, because
+ *	its latency is a part of every hold
+ * @tick: repeats markers and probes, watches deadlines and dead sockets
+ */
+struct ds_group {
+	struct list_head node;
+	struct ds_net *dn;
+	char name[DISTSNAP_NAME_MAX + 1];
+	u16 id;
+	refcount_t ref;
+	struct rcu_head rcu;
+	struct ds_prefixes __rcu *prefixes;
+	struct ds_limits limits;
+	struct mutex mutex;
+	struct list_head members;
+	unsigned int n_members;
+	struct list_head snaps;
+	spinlock_t lock;
+	u32 last;
+	u32 want;
+	u32 want_flags;
+	u32 agent;
+	bool active;
+	bool dead;
+	bool scan_wanted;
+	unsigned long scanned;
+	atomic64_t held;
+	struct kthread_work trigger_work;
+	struct delayed_work tick;
+};
+
+struct ds_prefixes {
+	struct rcu_head rcu;
+	unsigned int n;
+	struct distsnap_prefix p[];
+};
+
+struct ds_group *ds_group_create(struct ds_net *dn, const char *name, u16 id);
+void ds_group_destroy(struct ds_group *g);
+void ds_group_get(struct ds_group *g);
+void ds_group_put(struct ds_group *g);
+struct ds_group *ds_group_by_name(struct ds_net *dn, const char *name);
+struct ds_group *ds_group_by_id_rcu(struct ds_net *dn, u16 id);
+bool ds_group_allows_rcu(const struct ds_group *g, __be32 addr);
+int ds_group_set_prefixes(struct ds_group *g, const struct distsnap_prefix *p,
+			  unsigned int n);
+void ds_group_wake(struct ds_group *g, unsigned long delay);
+bool ds_group_seen(struct ds_group *g, u32 epoch);
+void ds_group_want(struct ds_group *g, u32 epoch, u32 flags);
+bool ds_group_want_scan(struct ds_group *g);
+void ds_group_begin(struct ds_group *g);
+
+/* FIFO workers, one per CPU: a recording sleeps, so it needs a thread. */
+struct kthread_worker *ds_worker(unsigned int i);
+int ds_workers_init(void);
+void ds_workers_exit(void);
+
+#endif /* _DISTSNAP_GROUP_H */

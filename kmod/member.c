@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Members: joining, leaving, and which sockets are theirs. */
+#include <linux/fdtable.h>
+#include <linux/file.h>
+#include <linux/pid.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task.h>
+#include <linux/slab.h>
+#include <net/inet_connection_sock.h>
+#include <net/request_sock.h>
+
+#include "channel.h"
+#include "member.h"
+#include "timers.h"
+
+static atomic_t next_id = ATOMIC_INIT(0);
+
+void ds_member_get(struct ds_member *m)
+{
+	refcount_inc(&m->ref);
+}
+
+void ds_member_put(struct ds_member *m)
+{
+	if (!refcount_dec_and_test(&m->ref))
+		return;
+	put_pid(m->pid);
+	ds_group_put(m->group);
+	kfree_rcu(m, rcu);
+}
+
+/* Context: group->mutex. */
+struct ds_member *ds_member_by_pid(struct ds_group *g, struct pid *pid)
+{
+	struct ds_member *m;
+
+	lockdep_assert_held(&g->mutex);
+	list_for_each_entry(m, &g->members, node)
+		if (m->pid == pid)
+			return m;
+	return NULL;
+}
+
+/* Context: group->mutex. */
+struct ds_member *ds_member_by_id(struct ds_group *g, u32 id)
+{
+	struct ds_member *m;
+
+	lockdep_assert_held(&g->mutex);
+	list_for_each_entry(m, &g->members, node)
+		if (m->id == id)
+			return m;
+	return NULL;
+}
+
+/**
+ * ds_member_join() - make a process a member
+ * @g: the group
+ * @pid: the thread group's pid
+ * @name: valid and unused in the group
+ *
+ * It skips every epoch seen so far: it is not in a snapshot that is open now.
+ *
+ * Context: group->mutex.
+ *
+ * Return: the member, or an ERR_PTR.
+ */
+struct ds_member *ds_member_join(struct ds_group *g, struct pid *pid,
+				 const char *name)
+{
+	struct ds_member *m;
+	int err;
+
+	lockdep_assert_held(&g->mutex);
+	m = kzalloc(sizeof(*m), GFP_KERNEL);
+	if (!m)
+		return ERR_PTR(-ENOMEM);
+	ds_group_get(g);
+	m->group = g;
+	m->id = atomic_inc_return(&next_id);
+	strscpy(m->name, name, sizeof(m->name));
+	m->pid = get_pid(pid);
+	refcount_set(&m->ref, 1);
+	mutex_init(&m->mutex);
+	INIT_LIST_HEAD(&m->channels);
+	spin_lock_init(&m->lock);
+	spin_lock_bh(&g->lock);
+	m->colour.consumed = g->last;
+	spin_unlock_bh(&g->lock);
+	ds_queue_init(&m->hold, DS_HOLD);
+	ds_queue_init(&m->gate, DS_GATE);
+	ds_park_init(&m->park);
+	kthread_init_work(&m->record_work, ds_member_record);
+	init_completion(&m->answered);
+	init_completion(&m->published);
+
+	list_add_tail(&m->node, &g->members);
+	g->n_members++;
+	mutex_lock(&m->mutex);
+	err = ds_member_scan(m);
+	mutex_unlock(&m->mutex);
+	if (err < 0) {
+		ds_member_leave(m);
+		return ERR_PTR(err);
+	}
+	ds_group_wake(g, 0);
+	return m;
+}
+
+/**
+ * ds_member_leave() - end the membership
+ * @m: the member; the caller's reference is gone afterwards
+ *
+ * A recording under way is aborted; then nothing waits, nothing is marked and
+ * no header room stays reserved.
+ *
+ * Context: process, group->mutex.
+ */
+void ds_member_leave(struct ds_member *m)
+{
+	struct ds_group *g = m->group;
+
+	lockdep_assert_held(&g->mutex);
+	spin_lock_bh(&m->lock);
+	m->gone = true;
+	spin_unlock_bh(&m->lock);
+	complete(&m->answered);
+	kthread_cancel_work_sync(&m->record_work);
+
+	mutex_lock(&m->mutex);
+	spin_lock_bh(&m->lock);
+	if (m->colour.phase != DS_IDLE)
+		ds_abort(&m->colour);	/* the worker had not begun yet */
+	if (m->next_rec) {
+		m->next_rec->state = DISTSNAP_S_ABORTED;
+		m->next_rec = NULL;
+	}
+	spin_unlock_bh(&m->lock);
+	ds_member_drain(m);
+	ds_park_forget(m);
+	if (m->rec) {
+		ds_reason_add(&m->rec->reasons, "member %s left the group", m->name);
+		ds_record_detach(m, m->rec->pending ? DISTSNAP_S_ABORTED :
+						      DISTSNAP_S_DONE);
+	}
+	while (!list_empty(&m->channels))
+		ds_channel_untrack(list_first_entry(&m->channels,
+						    struct ds_channel, node));
+	mutex_unlock(&m->mutex);
+
+	list_del(&m->node);
+	g->n_members--;
+	/* A segment on its way through the hooks may still have met a channel. */
+	synchronize_rcu();
+	ds_queue_flush(m, &m->hold, NULL);
+	ds_queue_flush(m, &m->gate, NULL);
+	ds_member_put(m);
+}
+
+bool ds_member_is_dead(const struct ds_member *m)
+{
+	struct task_struct *t;
+	bool dead = true;
+
+	rcu_read_lock();
+	t = pid_task(m->pid, PIDTYPE_TGID);
+	if (t) {
+		struct task_struct *p;
+
+		for_each_thread(t, p)
+			dead &= !!(READ_ONCE(p->exit_state));
+	}
+	rcu_read_unlock();
+	return dead;
+}
+
+/* Sockets found in a file table, each with a reference. */
+struct found {
+	struct sock **sks;
+	unsigned int n;
+	unsigned int max;
+};
+
+static void find(struct found *f, struct sock *sk)
+{
+	if (f->n < f->max) {
+		sock_hold(sk);
+		f->sks[f->n] = sk;
+	}
+	f->n++;
+}
+
+/* Established connections that nobody has accepted yet are the member's, too. */
+static void find_unaccepted(struct found *f, struct sock *listener)
+{
+	struct request_sock_queue *q = &inet_csk(listener)->icsk_accept_queue;
+	struct request_sock *req;
+
+	spin_lock_bh(&q->rskq_lock);
+	for (req = q->rskq_accept_head; req; req = req->dl_next)
+		if (req->sk)
+			find(f, req->sk);
+	spin_unlock_bh(&q->rskq_lock);
+}
+
+static int find_in_file(const void *p, struct file *file, unsigned int fd)
+{
+	struct found *f = (struct found *)p;
+	struct socket *sock = sock_from_file(file);
+	struct sock *sk = sock ? sock->sk : NULL;
+
+	if (!sk || sk->sk_type != SOCK_STREAM || sk->sk_protocol != IPPROTO_TCP ||
+	    (sk->sk_family != AF_INET && sk->sk_family != AF_INET6))
+		return 0;
+	if (READ_ONCE(sk->sk_state) == TCP_LISTEN)
+		find_unaccepted(f, sk);
+	else
+		find(f, sk);
+	return 0;
+}
+
+/* Threads usually share one file table, but need not. */
+static void find_sockets(struct ds_member *m, struct found *f)
+{
+	struct files_struct *last = NULL;
+	struct task_struct *leader, *t;
+
+	rcu_read_lock();
+	leader = pid_task(m->pid, PIDTYPE_TGID);
+	if (leader) {
+		for_each_thread(leader, t) {
+			task_lock(t);
+			if (t->files && t->files != last) {
+				last = t->files;
+				iterate_fd(t->files, 0, find_in_file, f);
+			}
+			task_unlock(t);
+		}
+	}
+	rcu_read_unlock();
+}
+
+/**
+ * ds_member_scan() - track the sockets in the member's file tables
+ * @m: the member
+ *
+ * Context: process, member->mutex.
+ *
+ * Return: how many are new, or -ENOMEM, -EBUSY (one is another member's),
+ * -EAGAIN (the owner sleeps in one: try again).
+ */
+int ds_member_scan(struct ds_member *m)
+{
+	struct found f = { .max = 64 };
+	int ret = 0, err = 0, new = 0;
+	unsigned int i;
+
+	lockdep_assert_held(&m->mutex);
+	for (;;) {
+		f.sks = kvmalloc_array(f.max, sizeof(*f.sks), GFP_KERNEL);
+		if (!f.sks)
+			return -ENOMEM;
+		f.n = 0;
+		find_sockets(m, &f);
+		if (f.n <= f.max)
+			break;
+		for (i = 0; i < f.max; i++)
+			sock_put(f.sks[i]);
+		kvfree(f.sks);
+		f.max = f.n * 2;
+	}
+	for (i = 0; i < f.n; i++) {
+		ret = ds_channel_track(m, f.sks[i]);
+		if (ret < 0)
+			err = ret;
+		else
+			new += ret;
+		sock_put(f.sks[i]);
+	}
+	kvfree(f.sks);
+	return err ? err : new;
+}
+
+/**
+ * ds_member_begin() - trigger the recording of an epoch
+ * @m: the member
+ * @epoch: the epoch
+ * @flags: DISTSNAP_F_*
+ *
+ * From here on red segments are held.
+ *
+ * Context: process; group->mutex.
+ *
+ * Return: false when it is busy or has consumed @epoch already.
+ */
+bool ds_member_begin(struct ds_member *m, u32 epoch, u32 flags)
+{
+	bool begun;
+
+	spin_lock_bh(&m->lock);
+	begun = !m->gone && ds_trigger(&m->colour, epoch);
+	if (begun) {
+		m->triggered = ktime_get();
+		m->flags = flags;
+		ds_count(m->group->dn, triggered);
+	}
+	spin_unlock_bh(&m->lock);
+	return begun;
+}
+
+/* ds_member_drain() - let go what waited; context: process, member->mutex */
+void ds_member_drain(struct ds_member *m)
+{
+	ds_queue_drain(m, &m->gate);
+	ds_queue_drain(m, &m->hold);
+}

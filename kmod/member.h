@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A member: a process that is recorded as one unit. */
+#ifndef _DISTSNAP_MEMBER_H
+#define _DISTSNAP_MEMBER_H
+
+#include <linux/completion.h>
+#include "group.h"
+#include "park.h"
+#include "queue.h"
+#include "record.h"
+#include "snapshot.h"
+
+/**
+ * struct ds_member - a member
+ * @node: in group->members; group->mutex
+ * @group: its group, a reference
+ * @id: on this node, never reused
+ * @name: for people and file names
+ * @pid: the thread group, a reference
+ * @ref: channels, parked threads and works hold references
+ * @mutex: recording, tracking and leaving; process context, held for a whole
+ *	recording
+ * @channels: struct ds_channel; changed under @mutex and @lock, so either will do
+ * @lock: all that follows and the ends and cuts of all channels; BH.  Nothing
+ *	sleeps and no socket is locked under it
+ * @colour: see snapshot.h
+ * @rec: the record of the current or last epoch until it is finished
+ * @next_rec: the record of the epoch in @colour until the worker takes it
+ * @triggered: when; @flags: DISTSNAP_F_* of the trigger
+ * @hold: incoming segments that wait
+ * @gate: outgoing segments that wait
+ * @gone: has left the group; not to be recorded any more
+ * @asking: the agent is asked for the local state of the epoch in @colour
+ * @status: its answer, a positive errno or 0, and @message its words
+ * @park: see park.h
+ * @record_work: runs a recording on a FIFO worker
+ * @answered: the agent has recorded the local state, @status says how
+ * @published: the recording has ended, one way or the other
+ */
+struct ds_member {
+	struct list_head node;
+	struct ds_group *group;
+	u32 id;
+	char name[DISTSNAP_NAME_MAX + 1];
+	struct pid *pid;
+	refcount_t ref;
+	struct rcu_head rcu;
+	struct mutex mutex;
+	struct list_head channels;
+	unsigned int n_channels;
+	spinlock_t lock;
+	struct ds_colour colour;
+	struct ds_record *rec;
+	struct ds_record *next_rec;
+	ktime_t triggered;
+	u32 flags;
+	struct ds_queue hold;
+	struct ds_queue gate;
+	bool gone;
+	bool asking;
+	int status;
+	char message[64];
+	struct ds_park park;
+	struct kthread_work record_work;
+	struct completion answered;
+	struct completion published;
+};
+
+struct ds_member *ds_member_join(struct ds_group *g, struct pid *pid,
+				 const char *name);
+void ds_member_leave(struct ds_member *m);
+void ds_member_get(struct ds_member *m);
+void ds_member_put(struct ds_member *m);
+struct ds_member *ds_member_by_pid(struct ds_group *g, struct pid *pid);
+struct ds_member *ds_member_by_id(struct ds_group *g, u32 id);
+bool ds_member_is_dead(const struct ds_member *m);
+int ds_member_scan(struct ds_member *m);
+bool ds_member_begin(struct ds_member *m, u32 epoch, u32 flags);
+void ds_member_record(struct kthread_work *work);
+void ds_member_drain(struct ds_member *m);
+
+#endif /* _DISTSNAP_MEMBER_H */

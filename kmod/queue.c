@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Segments that wait. */
+#include <linux/netdevice.h>
+#include <linux/slab.h>
+#include <net/dst.h>
+#include <net/sock.h>
+
+#include "channel.h"
+#include "hooks.h"
+#include "member.h"
+#include "queue.h"
+
+/*
+ * A segment taken out of the stack.  It holds references on all that its way on
+ * needs: the devices, the route (skb_dst_force()), the channel and through it
+ * the socket.
+ */
+struct ds_stolen {
+	struct list_head node;
+	struct sk_buff *skb;
+	struct ds_channel *ch;
+	struct nf_hook_state state;
+};
+
+void ds_queue_init(struct ds_queue *q, enum ds_queue_kind kind)
+{
+	INIT_LIST_HEAD(&q->waiting);
+	INIT_LIST_HEAD(&q->draining);
+	q->reentering = NULL;
+	q->kind = kind;
+	q->bytes = 0;
+}
+
+bool ds_queue_is_empty(const struct ds_queue *q)
+{
+	return list_empty(&q->waiting) && list_empty(&q->draining);
+}
+
+static void count_drop(struct ds_net *dn, const struct ds_queue *q)
+{
+	if (q->kind == DS_HOLD)
+		ds_count(dn, held_dropped);
+	else
+		ds_count(dn, gated_dropped);
+}
+
+/**
+ * ds_queue_steal() - let a segment wait
+ * @q: the member's hold or gate
+ * @ch: the segment's channel
+ * @skb: the segment
+ * @state: of the hook, to go on from later
+ *
+ * Context: member->lock, RCU.
+ *
+ * Return: NF_STOLEN, or NF_DROP when there is no memory or the node holds too
+ * much: TCP repeats it.
+ */
+unsigned int ds_queue_steal(struct ds_queue *q, struct ds_channel *ch,
+			    struct sk_buff *skb, const struct nf_hook_state *state)
+{
+	struct ds_group *g = ch->member->group;
+	struct ds_stolen *s;
+	s64 held;
+
+	lockdep_assert_held(&ch->member->lock);
+	if (atomic64_read(&g->held) + skb->truesize > READ_ONCE(g->limits.bytes_max))
+		goto drop;
+	s = kmalloc(sizeof(*s), GFP_ATOMIC | __GFP_NOWARN);
+	if (!s)
+		goto drop;
+	if (!skb_dst_force(skb) && q->kind == DS_GATE) {
+		kfree(s);
+		goto drop;
+	}
+	/* A fresh lookup when it comes back: the socket may be another then. */
+	if (q->kind == DS_HOLD)
+		skb_orphan(skb);
+	s->skb = skb;
+	s->state = *state;
+	s->ch = ch;
+	ds_channel_get(ch);
+	if (state->in)
+		dev_hold(state->in);
+	if (state->out)
+		dev_hold(state->out);
+
+	q->bytes += skb->truesize;
+	held = atomic64_add_return(skb->truesize, &g->held);
+	if (ch->cut && held > atomic64_read(&ch->cut->rec->snap->held_max))
+		atomic64_set(&ch->cut->rec->snap->held_max, held);
+	if (list_empty(&q->draining) || !ch->behind[q->kind]) {
+		list_add_tail(&s->node, &q->waiting);
+	} else {
+		list_add_tail(&s->node, &q->draining);
+		ch->behind[q->kind]++;
+	}
+	return NF_STOLEN;
+drop:
+	count_drop(g->dn, q);
+	return NF_DROP;
+}
+
+/**
+ * ds_queue_must_follow() - is the queue of this segment's channel on its way?
+ * @q: hold or gate
+ * @ch: the channel
+ * @skb: the segment
+ *
+ * Context: member->lock.
+ */
+bool ds_queue_must_follow(const struct ds_queue *q, const struct ds_channel *ch,
+			  const struct sk_buff *skb)
+{
+	return ch->behind[q->kind] && skb != q->reentering;
+}
+
+static void release(struct ds_stolen *s)
+{
+	if (s->state.in)
+		dev_put(s->state.in);
+	if (s->state.out)
+		dev_put(s->state.out);
+	ds_channel_put(s->ch);
+	kfree(s);
+}
+
+static void unaccount(struct ds_queue *q, struct ds_stolen *s)
+{
+	q->bytes -= s->skb->truesize;
+	atomic64_sub(s->skb->truesize, &s->ch->member->group->held);
+}
+
+/**
+ * ds_queue_drain() - let in, or out, all that waits
+ * @m: the member
+ * @q: its hold or gate
+ *
+ * First in, first out, and each segment goes through our hook again: it may be
+ * red for a newer epoch, or need a tag.
+ *
+ * Context: process, member->mutex.
+ */
+void ds_queue_drain(struct ds_member *m, struct ds_queue *q)
+{
+	struct ds_stolen *s;
+
+	lockdep_assert_held(&m->mutex);
+	spin_lock_bh(&m->lock);
+	list_for_each_entry(s, &q->waiting, node)
+		s->ch->behind[q->kind]++;
+	list_splice_tail_init(&q->waiting, &q->draining);
+	while (!list_empty(&q->draining)) {
+		s = list_first_entry(&q->draining, struct ds_stolen, node);
+		list_del(&s->node);
+		s->ch->behind[q->kind]--;
+		unaccount(q, s);
+		q->reentering = s->skb;
+		spin_unlock(&m->lock);	/* BH stays off: one softirq's worth */
+		ds_hooks_reenter(s->skb, &s->state);
+		release(s);
+		spin_lock(&m->lock);
+		q->reentering = NULL;
+		spin_unlock_bh(&m->lock);
+		spin_lock_bh(&m->lock);
+	}
+	spin_unlock_bh(&m->lock);
+}
+
+static void flush_list(struct ds_member *m, struct ds_queue *q,
+		       struct list_head *from, bool draining,
+		       const struct net_device *dev, struct list_head *out)
+{
+	struct ds_stolen *s, *tmp;
+
+	list_for_each_entry_safe(s, tmp, from, node) {
+		if (dev && s->state.in != dev && s->state.out != dev)
+			continue;
+		if (draining)
+			s->ch->behind[q->kind]--;
+		unaccount(q, s);
+		list_move_tail(&s->node, out);
+	}
+}
+
+/**
+ * ds_queue_flush() - drop what waits; TCP repeats it
+ * @m: the member
+ * @q: its hold or gate
+ * @dev: only what came from or goes to this device, or NULL for all
+ *
+ * Context: any that may take member->lock.
+ */
+void ds_queue_flush(struct ds_member *m, struct ds_queue *q,
+		    const struct net_device *dev)
+{
+	struct ds_stolen *s, *tmp;
+	LIST_HEAD(out);
+
+	spin_lock_bh(&m->lock);
+	flush_list(m, q, &q->waiting, false, dev, &out);
+	flush_list(m, q, &q->draining, true, dev, &out);
+	spin_unlock_bh(&m->lock);
+	list_for_each_entry_safe(s, tmp, &out, node) {
+		count_drop(m->group->dn, q);
+		kfree_skb(s->skb);
+		release(s);
+	}
+}

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Recording a member, from the trigger to the release:
+ *
+ *	 0. the trigger, in softirq or from TAKE: red segments are held
+ *	 1. its sockets become channels, each gets a cut: what comes in is logged
+ *	 2. park every thread; a grace period ends meanwhile, so that no segment
+ *	    is between the hook and the queues that has not met the log
+ *	 3. capture sockets and threads at one instant; anchors are armed, and what
+ *	    goes beyond them waits at the gate
+ *	 4. the agent records the local state
+ *	 5. one store publishes: all anchors are markers
+ *	 6. release the threads, then the gate, then the hold
+ *	 7. one pure ACK per channel, so that an idle one learns of it too
+ *
+ * Any failure before 5 aborts: the same releases, and peers hear NAK.
+ */
+#include <linux/delay.h>
+#include <linux/rcupdate.h>
+
+#include "capture.h"
+#include "channel.h"
+#include "member.h"
+#include "netlink.h"
+#include "timers.h"
+
+static u64 since(const struct ds_record *rec)
+{
+	return ktime_to_ns(ktime_sub(ktime_get(), rec->snap->t0));
+}
+
+/* Sockets that are not tracked or have no cut yet. */
+static int observe(struct ds_member *m, struct ds_record *rec, ktime_t deadline)
+{
+	struct ds_channel *ch;
+	int ret, new = 0;
+
+	while ((ret = ds_member_scan(m)) == -EAGAIN) {
+		if (ktime_after(ktime_get(), deadline)) {
+			ds_reason_add(&rec->reasons,
+				      "member %s: a new socket stays busy", m->name);
+			return -ETIMEDOUT;
+		}
+		usleep_range(50, 100);
+	}
+	if (ret == -EBUSY)
+		ds_reason_add(&rec->reasons,
+			      "member %s: holds a socket of another member", m->name);
+	if (ret < 0)
+		return ret;
+	list_for_each_entry(ch, &m->channels, node) {
+		if (ch->cut)
+			continue;
+		if (!ds_cut_create(rec, ch))
+			return -ENOMEM;
+		new++;
+	}
+	return new;
+}
+
+/* Ask the agent for the local state and wait for it, within the pause. */
+static int local_state(struct ds_member *m, struct ds_record *rec, ktime_t deadline)
+{
+	s64 left = ktime_us_delta(deadline, ktime_get());
+	int err = 0;
+
+	if (m->flags & DISTSNAP_F_LIGHT)
+		return 0;
+	if (left <= 0)
+		return -ETIMEDOUT;
+	reinit_completion(&m->answered);
+	spin_lock_bh(&m->lock);
+	m->asking = true;
+	m->status = 0;
+	m->message[0] = 0;
+	spin_unlock_bh(&m->lock);
+	if (!ds_netlink_ask(m, rec->snap->epoch, left)) {
+		ds_reason_add(&rec->reasons,
+			      "member %s: no agent to record its memory", m->name);
+	} else if (!m->gone &&
+		   !wait_for_completion_timeout(&m->answered,
+						usecs_to_jiffies(left))) {
+		ds_reason_add(&rec->reasons,
+			      "member %s: the agent did not record its memory in time",
+			      m->name);
+		err = -ETIMEDOUT;
+	} else if (m->status) {
+		ds_reason_add(&rec->reasons, "member %s: the agent failed: %s",
+			      m->name, m->message);
+		err = -m->status;
+	} else {
+		rec->flags |= DISTSNAP_F_IMAGE;
+	}
+	spin_lock_bh(&m->lock);
+	m->asking = false;
+	spin_unlock_bh(&m->lock);
+	return m->gone ? -ECANCELED : err;
+}
+
+/* Steps 1 to 4. */
+static int record(struct ds_member *m, struct ds_record *rec)
+{
+	u32 record_max = READ_ONCE(m->group->limits.record_max);
+	u32 pause_max = READ_ONCE(m->group->limits.pause_max);
+	ktime_t deadline = ktime_add_ms(m->triggered, record_max);
+	unsigned long grace;
+	ktime_t pause_end;
+	int err;
+
+	err = observe(m, rec, deadline);
+	if (err < 0)
+		return err;
+	smp_mb();	/* the log is on before the grace period begins */
+	grace = start_poll_synchronize_rcu_expedited();
+
+	rec->park_ns = since(rec);
+	pause_end = ktime_add_ms(ktime_get(), pause_max);
+	if (ktime_before(pause_end, deadline))
+		deadline = pause_end;
+	err = ds_park(m, deadline, rec);
+	if (err)
+		return err;
+	rec->parked_ns = since(rec);
+	cond_synchronize_rcu_expedited(grace);
+	/* Sockets that came while the threads were on their way. */
+	while ((err = observe(m, rec, deadline)) > 0)
+		synchronize_rcu_expedited();
+	if (err < 0)
+		return err;
+
+	err = ds_capture(m, rec, deadline);
+	if (err)
+		return err;
+	rec->captured_ns = since(rec);
+	err = local_state(m, rec, deadline);
+	if (!err && !ds_park_complete(m)) {
+		ds_reason_add(&rec->reasons,
+			      "member %s: it ended, or a thread began, while it was recorded",
+			      m->name);
+		err = -ECANCELED;
+	}
+	return err;
+}
+
+/* Step 5, or its opposite; returns a newer epoch that waits, or 0. */
+static u32 settle(struct ds_member *m, struct ds_record *rec, bool ok)
+{
+	struct ds_channel *ch;
+	u32 epoch, newer = 0;
+
+	spin_lock_bh(&m->lock);
+	if (ok) {
+		ds_publish(&m->colour);
+		rec->state = DISTSNAP_S_RECORDED;
+	} else {
+		ds_abort(&m->colour);
+	}
+	list_for_each_entry(ch, &m->channels, node) {
+		if (!ok)
+			ds_disarm(&ch->ends);
+		epoch = ds_answer_kept(&m->colour, &ch->ends);
+		if (ds_epoch_after(epoch, newer))
+			newer = epoch;
+	}
+	spin_unlock_bh(&m->lock);
+	rec->recorded_ns = ok ? since(rec) : 0;
+	return newer;
+}
+
+/* Step 7. */
+static void speak(struct ds_member *m)
+{
+	struct ds_channel *ch;
+
+	list_for_each_entry(ch, &m->channels, node) {
+		bool due;
+
+		spin_lock_bh(&m->lock);
+		due = ds_is_marking(&m->colour, &ch->ends) || ch->ends.answer_due;
+		spin_unlock_bh(&m->lock);
+		ch->backoff = DS_MARKER_MIN;
+		ch->next = jiffies + (due && ds_channel_speak(ch) ? ch->backoff : 0);
+	}
+}
+
+/**
+ * ds_member_record() - record a member that was triggered
+ * @work: member->record_work
+ */
+void ds_member_record(struct kthread_work *work)
+{
+	struct ds_member *m = container_of(work, struct ds_member, record_work);
+	struct ds_group *g = m->group;
+	struct ds_record *rec;
+	u32 newer;
+	int err;
+
+	mutex_lock(&m->mutex);
+	/* A newer epoch ends the older one, whose channels stay as they are. */
+	if (m->rec) {
+		bool done = !m->rec->pending;
+
+		if (!done)
+			ds_reason_add(&m->rec->reasons,
+				      "member %s: a newer snapshot came first", m->name);
+		ds_record_detach(m, done ? DISTSNAP_S_DONE : DISTSNAP_S_SUPERSEDED);
+	}
+	spin_lock_bh(&m->lock);
+	rec = m->rec = m->next_rec;
+	m->next_rec = NULL;
+	if (m->colour.phase == DS_IDLE || !rec) {
+		if (m->colour.phase != DS_IDLE)
+			ds_abort(&m->colour);
+		spin_unlock_bh(&m->lock);
+		ds_member_drain(m);
+		goto out;
+	}
+	spin_unlock_bh(&m->lock);
+	reinit_completion(&m->published);
+
+	err = record(m, rec);
+	newer = settle(m, rec, !err);
+	ds_unpark(m);
+	ds_member_drain(m);
+	if (err) {
+		ds_count(g->dn, aborted);
+		if (list_empty(&rec->reasons))
+			ds_reason_add(&rec->reasons,
+				      "member %s: recording failed: error %d",
+				      m->name, -err);
+		ds_capture_undo(m);
+		ds_record_detach(m, DISTSNAP_S_ABORTED);
+	} else {
+		ds_count(g->dn, recorded);
+	}
+	complete_all(&m->published);
+	speak(m);
+	if (newer && ds_member_begin(m, newer, 0))
+		ds_group_want(g, newer, 0);
+out:
+	mutex_unlock(&m->mutex);
+	ds_group_wake(g, 0);
+}

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Reading, trusting and tagging TCP segments. */
+#include <linux/ip.h>
+#include <linux/netfilter_ipv4.h>
+#include <linux/tcp.h>
+#include <net/dst.h>
+#include <net/ip.h>
+#include <net/tcp.h>
+
+#include "pernet.h"
+#include "segment.h"
+
+/**
+ * ds_seg_may_have_option() - cheap test that stops nearly all segments
+ * @skb: at an IPv4 hook
+ *
+ * Time stamps alone take 12 bytes of options; ours takes 16.
+ */
+bool ds_seg_may_have_option(const struct sk_buff *skb)
+{
+	struct tcphdr buf;
+	const struct tcphdr *th;
+
+	th = skb_header_pointer(skb, skb_network_offset(skb) + ip_hdrlen(skb),
+				sizeof(buf), &buf);
+	return th && th->doff * 4 >= sizeof(*th) + DISTSNAP_OPT_LEN;
+}
+
+/* RFC 7323: the time stamp, wherever it stands in the options. */
+static void parse_tsval(struct ds_seg *seg, const u8 *o, unsigned int len)
+{
+	unsigned int i = 0;
+	__be32 tsval;
+
+	while (i < len && o[i] != TCPOPT_EOL) {
+		if (o[i] == TCPOPT_NOP) {
+			i++;
+			continue;
+		}
+		if (i + 2 > len || o[i + 1] < 2 || i + o[i + 1] > len)
+			return;
+		if (o[i] == TCPOPT_TIMESTAMP && o[i + 1] == TCPOLEN_TIMESTAMP) {
+			seg->has_tsval = true;
+			memcpy(&tsval, o + i + 2, sizeof(tsval));
+			seg->tsval = ntohl(tsval);
+			return;
+		}
+		i += o[i + 1];
+	}
+}
+
+/**
+ * ds_seg_parse() - read the headers of a segment
+ * @skb: at an IPv4 hook; its headers are made linear
+ * @seg: filled in
+ *
+ * Return: false when this is no TCP segment that TCP would look at.
+ */
+bool ds_seg_parse(struct sk_buff *skb, struct ds_seg *seg)
+{
+	unsigned int off = skb_network_offset(skb);
+	const struct iphdr *iph;
+	const struct tcphdr *th;
+	unsigned int optlen;
+	const u8 *opts;
+	int ret;
+
+	memset(seg, 0, sizeof(*seg));
+	iph = ip_hdr(skb);
+	seg->iplen = iph->ihl * 4;
+	if (iph->protocol != IPPROTO_TCP || ip_is_fragment(iph) ||
+	    !pskb_may_pull(skb, off + seg->iplen + sizeof(*th)))
+		return false;
+	th = (const void *)(skb_network_header(skb) + seg->iplen);
+	if (th->doff < sizeof(*th) / 4 ||
+	    !pskb_may_pull(skb, off + seg->iplen + th->doff * 4))
+		return false;
+	iph = ip_hdr(skb);
+	th = (const void *)(skb_network_header(skb) + seg->iplen);
+	seg->hdrlen = seg->iplen + th->doff * 4;
+	if (skb->len - off < seg->hdrlen)
+		return false;
+
+	seg->saddr = iph->saddr;
+	seg->daddr = iph->daddr;
+	seg->sport = th->source;
+	seg->dport = th->dest;
+	seg->payload = skb->len - off - seg->hdrlen;
+	seg->seq = ntohl(th->seq);
+	seg->ack = ntohl(th->ack_seq);
+	seg->syn = th->syn;
+	seg->fin = th->fin;
+	seg->rst = th->rst;
+	seg->is_ack = th->ack;
+	seg->end = seg->seq + seg->payload + seg->syn + seg->fin;
+	seg->reach = seg->end;
+	if (th->urg && ds_seq_after(seg->seq + ntohs(th->urg_ptr), seg->reach))
+		seg->reach = seg->seq + ntohs(th->urg_ptr);
+
+	opts = (const u8 *)(th + 1);
+	optlen = th->doff * 4 - sizeof(*th);
+	if (optlen >= DISTSNAP_OPT_LEN) {
+		ret = ds_option_find(opts, optlen, &seg->opt);
+		seg->has_opt = ret > 0;
+		seg->bad_opt = ret < 0 ? ret : 0;
+	}
+	if (seg->has_opt)
+		parse_tsval(seg, opts, optlen);
+	return true;
+}
+
+bool ds_seg_checksum_ok(struct sk_buff *skb, const struct ds_seg *seg,
+			unsigned int hook)
+{
+	return !nf_checksum(skb, hook, seg->iplen, IPPROTO_TCP, PF_INET);
+}
+
+/**
+ * ds_seg_is_plausible() - might TCP accept this segment?
+ * @sk: the connection, not locked
+ * @skb: the segment at LOCAL_IN
+ * @seg: its headers, with an option
+ * @hook: NF_INET_LOCAL_IN
+ *
+ * The socket moves on while we look, and TCP raises snd_nxt only after it has
+ * sent, so these bounds reject only what TCP is certain to reject too
+ * (tcp_validate_incoming(), tcp_ack()): exact tests refuse 2 to 9% of genuine
+ * markers.  Off-path forgers need the sequence window, the acknowledgment
+ * window and the time stamp right at once.
+ */
+bool ds_seg_is_plausible(const struct sock *sk, struct sk_buff *skb,
+			 const struct ds_seg *seg, unsigned int hook)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	u32 rcv_nxt = READ_ONCE(tp->rcv_nxt);
+	u32 window = max(tp->rcv_wnd, (u32)READ_ONCE(tp->window_clamp));
+
+	if (!seg->is_ack || seg->syn)
+		return false;
+	if (ds_seq_after(seg->ack, READ_ONCE(tp->write_seq)) ||
+	    ds_seq_before(seg->ack, tp->snd_una - max(tp->max_window, 1U << 16)))
+		return false;
+	if (ds_seq_after(seg->seq, rcv_nxt + window) ||
+	    ds_seq_before(seg->end, tp->rcv_wup))
+		return false;
+	if (tp->rx_opt.tstamp_ok &&
+	    (!seg->has_tsval ||
+	     (s32)(tp->rx_opt.ts_recent - seg->tsval) > TCP_PAWS_WINDOW))
+		return false;
+	return ds_seg_checksum_ok(skb, seg, hook);
+}
+
+/**
+ * ds_seg_tag() - put our option into an outgoing segment
+ * @dn: for its counters
+ * @skb: at LOCAL_OUT, from TCP: a clone whose header is ours to write
+ * @seg: its headers; stale afterwards
+ * @opt: what to say
+ *
+ * GSO copies the option to each segment and gso_size need not change; the room
+ * below the MTU comes from ds_channel_reserve().  See xt_TCPOPTSTRIP and
+ * __tcp_v4_send_check().
+ *
+ * Return: 0, -ENOSPC when there is no room for it, or another errno; @skb is
+ * untouched then.
+ */
+int ds_seg_tag(struct ds_net *dn, struct sk_buff *skb, const struct ds_seg *seg,
+	       const struct ds_option *opt)
+{
+	u8 block[DS_TCP_OPTIONS_MAX], own[DISTSNAP_OPT_LEN];
+	unsigned int fixed = seg->iplen + sizeof(struct tcphdr);
+	unsigned int old = seg->hdrlen - fixed;
+	const struct dst_entry *dst = skb_dst(skb);
+	struct tcphdr *th;
+	struct iphdr *iph;
+	unsigned int wire;
+	int len, grow;
+
+	if (skb->ip_summed != CHECKSUM_PARTIAL || !dst)
+		return -EINVAL;
+	ds_option_encode(own, opt);
+	len = ds_option_add(block, skb_network_header(skb) + fixed, old, own);
+	if (len < 0)
+		return len;
+	grow = len - old;
+	if (grow < DISTSNAP_OPT_LEN)
+		ds_count(dn, sack_trimmed);
+
+	wire = skb_is_gso(skb) ? fixed + len + skb_shinfo(skb)->gso_size :
+				 skb->len + grow;
+	if (wire > dst_mtu(dst) || skb->len + grow > IP_MAX_MTU)
+		return -ENOSPC;
+	if (grow > 0) {
+		if (skb_cow_head(skb, grow))
+			return -ENOMEM;
+		skb_push(skb, grow);
+	} else {
+		skb_pull(skb, -grow);
+	}
+	memmove(skb->data, skb->data + grow, fixed);
+	skb_reset_network_header(skb);
+	skb_set_transport_header(skb, seg->iplen);
+
+	iph = ip_hdr(skb);
+	th = tcp_hdr(skb);
+	memcpy(th + 1, block, len);
+	th->doff = (sizeof(*th) + len) / 4;
+	iph->tot_len = htons(skb->len);
+	ip_send_check(iph);
+	th->check = ~tcp_v4_check(skb->len - seg->iplen, iph->saddr, iph->daddr, 0);
+	skb->csum_start = skb_transport_header(skb) - skb->head;
+	ds_count(dn, tagged);
+	return 0;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A TCP segment at a netfilter hook: reading it, trusting it, tagging it. */
+#ifndef _DISTSNAP_SEGMENT_H
+#define _DISTSNAP_SEGMENT_H
+
+#include <linux/netfilter.h>
+#include <linux/skbuff.h>
+#include "option.h"
+
+struct sock;
+struct ds_net;
+
+/**
+ * struct ds_seg - a segment
+ * @hdrlen: IP and TCP headers
+ * @payload: bytes of data
+ * @seq: of the first byte
+ * @end: behind the last byte and FIN
+ * @reach: behind the last byte, FIN and urgent byte: what decides its colour
+ * @ack: acknowledgment number
+ * @has_opt: @opt is valid
+ * @bad_opt: errno of an option that is not
+ */
+struct ds_seg {
+	__be32 saddr;
+	__be32 daddr;
+	__be16 sport;
+	__be16 dport;
+	unsigned int iplen;
+	unsigned int hdrlen;
+	unsigned int payload;
+	u32 seq;
+	u32 end;
+	u32 reach;
+	u32 ack;
+	bool syn;
+	bool fin;
+	bool rst;
+	bool is_ack;
+	bool has_tsval;
+	u32 tsval;
+	bool has_opt;
+	int bad_opt;
+	struct ds_option opt;
+};
+
+/* Shorter option blocks cannot hold ours: the usual segment stops here. */
+bool ds_seg_may_have_option(const struct sk_buff *skb);
+bool ds_seg_parse(struct sk_buff *skb, struct ds_seg *seg);
+bool ds_seg_is_plausible(const struct sock *sk, struct sk_buff *skb,
+			 const struct ds_seg *seg, unsigned int hook);
+bool ds_seg_checksum_ok(struct sk_buff *skb, const struct ds_seg *seg,
+			unsigned int hook);
+int ds_seg_tag(struct ds_net *dn, struct sk_buff *skb, const struct ds_seg *seg,
+	       const struct ds_option *opt);
+
+#endif /* _DISTSNAP_SEGMENT_H */
