@@ -16,17 +16,20 @@ static bool over_budget(struct ds_group *g, struct ds_snap *snap, unsigned int l
 }
 
 /*
- * A clone keeps the bytes and nothing else that would be missed elsewhere:
- * route, owner, conntrack, extensions, device.  Its pages are shared with TCP,
- * which does not write to what it has queued; pages of others (zero copy,
- * splice) may change, so those are copied.
+ * Keep the bytes and nothing else that would be missed elsewhere: route, owner,
+ * conntrack, extensions, device.  The pages are shared with TCP, which does not
+ * write to what it has queued; pages of others (zero copy, splice) may change, so
+ * those are copied.  What is to be sent gets page references of its own: TCP
+ * splits unsent segments in place (tso_fragment()) and would cut a clone short.
  */
-static struct sk_buff *keep(struct sk_buff *skb)
+static struct sk_buff *keep(struct sk_buff *skb, bool unsent)
 {
 	struct sk_buff *c;
 
 	if (skb_zcopy(skb) || skb_has_shared_frag(skb))
 		c = skb_copy(skb, GFP_ATOMIC | __GFP_NOWARN);
+	else if (unsent)
+		c = pskb_copy(skb, GFP_ATOMIC | __GFP_NOWARN);
 	else
 		c = skb_clone(skb, GFP_ATOMIC | __GFP_NOWARN);
 	if (!c)
@@ -52,10 +55,10 @@ static void keep_queued(struct ds_member *m, struct ds_cut *cut,
 	if (origin == DISTSNAP_ORIGIN_SENDQ) {
 		/* The route's place holds the list of unacknowledged segments. */
 		tcp_skb_tsorted_save(skb) {
-			c = keep(skb);
+			c = keep(skb, true);
 		} tcp_skb_tsorted_restore(skb);
 	} else {
-		c = keep(skb);
+		c = keep(skb, false);
 	}
 	if (!c)
 		goto lost;
@@ -256,7 +259,7 @@ void ds_log(struct ds_member *m, struct ds_cut *cut, struct sk_buff *skb,
 		return;
 	if (over_budget(m->group, cut->rec->snap, seg->payload))
 		goto lost;
-	c = keep(skb);
+	c = keep(skb, false);
 	if (!c)
 		goto lost;
 	__skb_pull(c, skb_network_offset(c) + seg->hdrlen);

@@ -556,9 +556,14 @@ static int chunks(struct walk *w, const struct ds_cut *c,
 			      ds_cut_offset(c, origin, seq + w->ctx->offset));
 		if (!err)
 			data = nla_reserve(skb, DISTSNAP_A_DATA, len);
-		if (!data || skb_copy_bits(seg, w->ctx->offset, nla_data(data), len)) {
+		if (!data) {
 			genlmsg_cancel(skb, hdr);
 			return -EMSGSIZE;
+		}
+		err = skb_copy_bits(seg, w->ctx->offset, nla_data(data), len);
+		if (err) {
+			genlmsg_cancel(skb, hdr);
+			return err;
 		}
 		genlmsg_end(skb, hdr);
 		w->ctx->offset += len;
