@@ -181,7 +181,7 @@ int ds_channel_track(struct ds_member *m, struct sock *sk)
 	ch->peer = first_guess(ch);
 	ch->probe_due = ch->peer == DISTSNAP_PEER_UNKNOWN;
 	ch->next = jiffies;
-	ch->backoff = DS_MARKER_MIN;
+	ch->backoff = DS_PROBE_MIN;
 
 	spin_lock_bh(&table_lock);
 	hlist_add_head_rcu(&ch->hash, &table[hash_ptr(sk, TABLE_BITS)]);
@@ -318,7 +318,7 @@ void ds_channel_tick(struct ds_channel *ch, unsigned long now,
 		     unsigned long *next)
 {
 	struct ds_member *m = ch->member;
-	bool speak = false, marking, due;
+	bool speak = false, marking, unknown, due;
 
 	if (READ_ONCE(ch->sk->sk_state) == TCP_CLOSE) {
 		bury(ch);
@@ -334,7 +334,6 @@ void ds_channel_tick(struct ds_channel *ch, unsigned long now,
 			ds_count(m->group->dn, probes_unanswered);
 			marking = false;
 		} else {
-			ch->probes++;
 			ch->probe_due = true;
 		}
 	}
@@ -342,12 +341,13 @@ void ds_channel_tick(struct ds_channel *ch, unsigned long now,
 		speak = true;
 	if (ch->ends.answer_due || ch->reply_due)
 		speak = true;
-	marking |= ch->peer == DISTSNAP_PEER_UNKNOWN;
+	unknown = ch->peer == DISTSNAP_PEER_UNKNOWN;
 	spin_unlock_bh(&m->lock);
 
 	if (speak) {
-		if (marking && due) {
+		if (marking && due)
 			ds_count(m->group->dn, markers_repeated);
+		if ((marking || unknown) && due) {
 			ch->next = now + ch->backoff;
 			ch->backoff = min_t(unsigned long, ch->backoff * 2,
 					    DS_MARKER_MAX);
@@ -355,10 +355,8 @@ void ds_channel_tick(struct ds_channel *ch, unsigned long now,
 		if (!ds_channel_speak(ch) && time_after(*next, now + 1))
 			*next = now + 1;
 	}
-	if (marking) {
-		if (time_after(*next, ch->next))
-			*next = ch->next;
-	} else if (READ_ONCE(ch->room) && READ_ONCE(m->colour.phase) == DS_IDLE) {
+	if ((marking || unknown) && time_after(*next, ch->next))
+		*next = ch->next;
+	if (!marking && READ_ONCE(ch->room) && READ_ONCE(m->colour.phase) == DS_IDLE)
 		ds_channel_unreserve(ch);
-	}
 }

@@ -22,7 +22,7 @@
  * @peer: what the other end is; member->lock
  * @probe_due: a probe shall leave; member->lock
  * @reply_due: a reply shall leave; member->lock
- * @probes: probes sent; member->lock
+ * @probes: probes that left; member->lock
  * @behind: segments in a queue that is being drained; member->lock
  * @room: header room is reserved; the socket's lock
  * @next: when the timer acts again (jiffies); member->mutex
@@ -56,7 +56,7 @@ struct ds_channel {
 	unsigned long backoff;
 };
 
-#define DS_PROBES_MAX		4
+#define DS_PROBES_MAX		5
 
 struct ds_channel *ds_channel_find_rcu(const struct sock *sk);
 int ds_channel_track(struct ds_member *m, struct sock *sk);

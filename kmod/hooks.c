@@ -295,12 +295,14 @@ static bool compose(struct ds_channel *ch, struct ds_option *opt)
 /* It leaves with @opt; context: member->lock. */
 static void said(struct ds_channel *ch, const struct ds_option *opt)
 {
-	if (opt->flags & DISTSNAP_OPT_REPLY)
+	if (opt->flags & DISTSNAP_OPT_REPLY) {
 		ch->reply_due = false;
-	else if (opt->flags & DISTSNAP_OPT_PROBE)
+	} else if (opt->flags & DISTSNAP_OPT_PROBE) {
 		ch->probe_due = false;
-	else
+		ch->probes++;
+	} else {
 		ds_said(&ch->ends, opt);
+	}
 }
 
 static unsigned int channel_out(struct ds_channel *ch, struct sk_buff *skb,
