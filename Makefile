@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# distsnap: consistent snapshots of running distributed programs.
+# "make help" says what there is.
+
+BUILD	:= $(CURDIR)/build
+export BUILD
+
+# The kernel: a KERNEL that selftests/qemu/kernel.sh knows, or a KDIR; without
+# either, the running one if its headers are there, else Debian's.
+ifeq ($(KDIR),)
+ifeq ($(KERNEL),)
+KDIR	:= $(wildcard /lib/modules/$(shell uname -r)/build)
+endif
+ifeq ($(KDIR),)
+KDIR	:= $(shell selftests/qemu/kernel.sh $(or $(KERNEL),6.1) 2>/dev/null | \
+		   sed -n 's/^KDIR=//p')
+endif
+endif
+ifneq ($(KDIR),)
+RELEASE	:= $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' \
+		   $(KDIR)/include/generated/utsrelease.h)
+endif
+VMKERNEL := $(or $(KERNEL),6.1)
+
+MODDIR	:= $(BUILD)/$(or $(RELEASE),none)
+
+all: module tools selftests
+
+TOOLLIB	:= $(BUILD)/tools/libdistsnap.a
+
+include selftests/Makefile
+
+## The module
+
+# Kbuild writes beside the sources that it is given: give it links to them.
+MODSRC	:= Kbuild $(wildcard kmod/*)
+MODLINK	:= $(MODSRC:%=$(MODDIR)/%) $(MODDIR)/uapi
+
+$(filter-out $(MODDIR)/uapi,$(MODLINK)): $(MODDIR)/%:
+	@mkdir -p $(@D)
+	@ln -sfn $(CURDIR)/$* $@
+
+$(MODDIR)/uapi:
+	@mkdir -p $(@D)
+	@ln -sfn $(CURDIR)/uapi $@
+
+W ?= 1
+
+# The kernel's BTF is not to be had from header packages; kbuild would say so.
+module: module-links
+	@+flock -o $(MODDIR)/.lock $(MAKE) --no-print-directory -C $(KDIR) \
+		M=$(MODDIR) W=$(W) CONFIG_DEBUG_INFO_BTF_MODULES= modules
+	@echo "  MODULE  $(MODDIR:$(CURDIR)/%=%)/distsnap.ko"
+
+module-links: have-kernel $(MODLINK)
+	@find $(MODDIR) -xtype l -delete
+
+have-kernel:
+	@[ -n "$(KDIR)" ] || { \
+		echo "no kernel headers for KERNEL=$(VMKERNEL): try 'make deps', or give KDIR=" >&2; \
+		exit 1; }
+
+## The tools
+
+CFLAGS	?= -O2 -g
+WARN	:= -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers \
+	   -Wno-sign-compare -Wmissing-prototypes -Wstrict-prototypes -Wundef \
+	   -Wpointer-arith -Wvla
+# An empty _GNU_SOURCE, so that a file may define it too.
+CPPFLAGS := -D_GNU_SOURCE= -Iuapi -Itools -Iselftests -I/usr/include/libnl3
+CCFLAGS	 = -std=gnu11 $(CFLAGS) $(WARN) $(CPPFLAGS) -MMD -MP
+LIBS	:= -Wl,--as-needed -lnl-genl-3 -lnl-3 -ljansson -ldw -lelf -lpthread
+
+TOOLOBJ	:= $(patsubst tools/%.c,$(BUILD)/tools/obj/%.o,$(wildcard tools/*.c))
+
+tools: $(BUILD)/tools/distsnap
+
+$(BUILD)/tools/distsnap: $(TOOLOBJ)
+	@echo "  LD      $(@:$(CURDIR)/%=%)"
+	@$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(TOOLOBJ) $(LIBS)
+
+# All but the dispatcher, for tests.
+$(TOOLLIB): $(filter-out %/distsnap.o,$(TOOLOBJ))
+	@rm -f $@
+	@$(AR) rcs $@ $^
+
+$(BUILD)/tools/obj/%.o: tools/%.c
+	@echo "  CC      $<"
+	@mkdir -p $(@D)
+	@$(CC) $(CCFLAGS) -c -o $@ $<
+
+-include $(TOOLOBJ:.o=.d)
+
+## Running things
+
+JOBS	= $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
+
+# The packages that a command needs are installed on the way.
+deps:
+	@selftests/deps.sh all $(VMKERNEL)
+
+demo:
+	@selftests/deps.sh demo $(VMKERNEL)
+	@+$(MAKE) $(JOBS) --no-print-directory module tools programs KERNEL=$(VMKERNEL)
+	@selftests/qemu/demo.sh $(VMKERNEL)
+
+# KERNELS may name several, one after the other.
+KERNELS	:= $(or $(KERNEL),6.1)
+
+check:
+	@selftests/deps.sh check $(KERNELS)
+	@+selftests/qemu/check.sh $(if $(T),-t '$(T)') $(KERNELS)
+
+lint:
+	@selftests/deps.sh lint $(VMKERNEL)
+	@+$(MAKE) --no-print-directory $(LINTDEPS)
+	@+selftests/lint.sh $(VMKERNEL)
+
+clean:
+	rm -rf $(BUILD)
+
+help:
+	@echo "make                module, tools and selftest programs, into build/"
+	@echo "make module         build/RELEASE/distsnap.ko, for KERNEL= or KDIR="
+	@echo "make tools          build/tools/distsnap"
+	@echo "make selftests      the programs and tests, into build/selftests"
+	@echo "make demo           watch three banks being photographed, in an emulated machine"
+	@echo "make check          all tests;  make check T=NAME  one of them"
+	@echo "make lint           sparse, checkpatch, cppcheck, shellcheck"
+	@echo "make deps           install the Debian packages for all of these"
+	@echo "make clean          remove build/"
+	@echo
+	@echo "KERNEL=6.1|6.12|RELEASE|BUILD-TREE   the kernel (default 6.1 for demo and check;"
+	@echo "                                     the running one for the module)"
+	@echo "KERNELS='6.1 6.12'                   for check, one after the other"
+	@echo "SEED=N                               repeat a test with its random choices"
+	@echo "C=1                                  sparse on what is compiled"
+
+.PHONY: all module module-links have-kernel tools selftests programs deps demo \
+	check lint clean help

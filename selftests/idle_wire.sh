@@ -1,0 +1,80 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Without a snapshot no packet is touched; with one, every red segment says so
+# and none exceeds the MTU.  Judged by captures on the wire.
+#
+# needs: tcpdump
+# timeout: 120
+#
+# shellcheck disable=SC2317	# functions that "check" calls
+
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/lib.sh"
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/workload/banks.sh"
+
+ENOUGH=3000		# packets of a capture
+
+# capture NAME COMMAND...: what host a and its wire exchange meanwhile
+capture()
+{
+	local file=$TEST_TMP/$1.pcap pid
+	shift
+
+	spawn a tcpdump tcpdump -Z root -i eth0 -s 128 -B 8192 -U -w "$file" tcp
+	pid=$LAST_PID
+	wait_for "logged tcpdump 'listening on'" 10 || return 1
+	"$@" || return 1
+	stop "$pid"
+	return 0
+}
+
+# some_traffic: until host a has sent and received enough
+some_traffic()
+{
+	local before
+	before=$(packets)
+	wait_for '[ $(($(packets) - '"$before"')) -ge $ENOUGH ]' 60
+}
+
+packets()
+{
+	in_host a awk '/eth0:/ { print $3 + $11 }' /proc/net/dev
+}
+
+# value NAME FIELD
+value()
+{
+	wire "$TEST_TMP/$1.pcap" | tr ' ' '\n' | sed -n "s/^$2=//p"
+}
+
+some_snapshots()
+{
+	banks_take b "$TEST_TMP/snaps" --light --count 4 --every 1
+}
+
+# No offloads: what is captured is what would be on a cable.
+topology 3
+for h in "${HOSTS[@]}"; do
+	in_host "$h" ethtool -K eth0 tso off gso off gro off > /dev/null
+done
+netem_all delay 20ms 2ms
+check "banks start" banks_start --rate 100
+check "banks join" banks_join
+
+check "capture without a snapshot" capture idle some_traffic
+check "capture with a snapshot" capture busy some_snapshots
+say "idle: $(wire "$TEST_TMP/idle.pcap")"
+say "busy: $(wire "$TEST_TMP/busy.pcap")"
+say "idle-wire: $(value idle tagged) of $(value idle segments) segments carry the option outside handshakes and probes; control: $(value busy tagged) > 0"
+check_equal "no segment is tagged while nothing runs" "$(value idle tagged)" 0
+check "the capture is not empty" [ "$(value idle segments)" -ge $((ENOUGH / 2)) ]
+check "a snapshot tags segments" [ "$(value busy tagged)" -gt 0 ]
+check "red segments were seen" [ "$(value busy red)" -gt 0 ]
+check_equal "none of them was bare" "$(value busy bare_red)" 0
+check "no segment exceeds the MTU" [ "$(value busy largest)" -le 1500 ]
+check "full segments were seen" [ "$(value busy largest)" -gt 1400 ]
+check "the banks have noticed nothing" banks_stop
+
+done_testing

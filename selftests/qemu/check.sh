@@ -1,0 +1,268 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# check.sh [-t NAME] KERNEL...: build all, run the host's tests, then the
+# guest's tests in one machine per kernel.  The last line is the verdict:
+# N passed, N failed[, N skipped].
+
+set -u
+
+here=$(cd "$(dirname "$0")" && pwd)
+top=$(cd "$here/../.." && pwd)
+cd "$top" || exit 1
+build=${BUILD:-$top/build}
+only=
+if [ "${1:-}" = -t ]; then
+	only=$2
+	shift 2
+fi
+[ $# -gt 0 ] || set -- 6.1
+
+dir=$build/check
+results=$dir/results		# WHERE NAME PASSED FAILED SKIPPED TENTHS BUDGET
+mkdir -p "$build"
+exec 9> "$build/.check-lock"
+flock -n 9 || {
+	echo "# waiting for another check in $build (BUILD=DIR makes its own)"
+	flock 9
+}
+rm -rf "$dir"
+mkdir -p "$dir"
+: > "$results"
+export SEED=${SEED:-$((RANDOM * 32768 + RANDOM))}
+export PATH=$build/tools:$build/selftests:$PATH
+started=$EPOCHSECONDS
+
+## What there is
+
+# seconds FILE: its "timeout: N", a debug kernel takes longer
+seconds()
+{
+	local s
+
+	s=$(sed -n '1,30s/^[# *]*timeout: \([0-9]*\).*/\1/p' "$1" | head -n 1)
+	echo $((${s:-120} * ${TIMEOUT_SCALE:-1}))
+}
+
+wanted()
+{
+	[ -z "$only" ] || [ "$only" = "$1" ]
+}
+
+# tests DIR: NAME=SECONDS of each test in it
+tests()
+{
+	local path name
+
+	for path in "$1"/*.sh "$1"/*.c; do
+		name=$(basename "${path%.*}")
+		case $path in
+		*/lib.sh|*/deps.sh|*/lint.sh|*/demo.sh|*/soak.sh) continue ;;
+		*.sh) [ -x "$path" ] || continue ;;
+		*.c) grep -qs 'kselftest_harness\.h' "$path" || continue ;;
+		esac
+		wanted "$name" || continue
+		echo "$name=$(seconds "$path")"
+	done
+}
+
+programs_needed()
+{
+	sed -n 's/^# needs: //p' selftests/*.sh | xargs -n1 2>/dev/null | sed 's/=.*//' | sort -u
+}
+
+## Results
+
+# A test passes by its own word only: every result it planned, and status 0.
+# tap_results WHERE FILE: one line per begin/end pair of FILE
+tap_results()
+{
+	awk -v where="$1" '
+	function finish(status, tenths) {
+		if (name == "")
+			return
+		note = ""
+		if (plan == "")
+			note = "no plan"
+		else if (seen != plan)
+			note = seen " of " plan " results"
+		if (status == "leak")
+			note = "left something behind"
+		else if (status == "dead")
+			note = "the machine died or hung"
+		else if (status != 0 && failed == 0)
+			note = "status " status
+		if (note != "") {
+			failed++
+			print "# " where ": " name ": " note > "/dev/stderr"
+		}
+		print where, name, passed + 0, failed + 0, skipped + 0, tenths, budget
+		name = ""
+	}
+	$1 == "#" && $2 == "begin" {
+		finish("dead", 0)
+		name = $3; budget = $4; plan = ""
+		seen = passed = failed = skipped = 0
+	}
+	$1 == "#" && $2 == "end" && $3 == name { finish($4, $5) }
+	name == "" { next }
+	/^1\.\.[0-9]+/ {
+		plan = substr($1, 4) + 0
+		if (plan == 0 && /# SKIP/)
+			skipped++
+	}
+	/^ok [0-9]/ { seen++; if (/# SKIP/) skipped++; else passed++ }
+	/^not ok [0-9]/ { seen++; failed++ }
+	END { finish("dead", 0) }' "$2" >> "$results"
+}
+
+# The build is the first test: it must not warn.
+build_all()
+{
+	local log=$dir/build.log kernel plan=0 jobs=()
+
+	[[ ${MAKEFLAGS:-} == *jobserver* ]] || jobs=("-j$(nproc)")
+
+	echo "# begin build 600"
+	for kernel; do
+		plan=$((plan + 1))
+		make ${jobs[@]+"${jobs[@]}"} --no-print-directory KERNEL="$kernel" > "$log" 2>&1
+		if [ $? -eq 0 ] && ! grep -qE 'warning:|WARNING:' "$log"; then
+			echo "ok $plan - builds for $kernel without a warning"
+		else
+			tail -n 60 "$log" | sed 's/^/#   /'
+			echo "not ok $plan - builds for $kernel without a warning"
+		fi
+	done
+	echo "1..$plan"
+	echo "# end build 0 $(((EPOCHSECONDS - started) * 10))"
+}
+
+host_tests()
+{
+	local arg name limit path start rc
+
+	for arg in $(tests selftests/unit); do
+		name=${arg%%=*}
+		limit=${arg#*=}
+		path=selftests/unit/$name.sh
+		[ -e "$path" ] || path=$build/selftests/$name
+		echo "# begin $name $limit"
+		start=${EPOCHREALTIME/./}
+		timeout -k 5 "$limit" "$path" < /dev/null 2>&1
+		rc=$?
+		[ $rc -ne 124 ] || echo "# no end after $limit s"
+		echo "# end $name $rc $(((${EPOCHREALTIME/./} - start) / 100000))"
+	done
+}
+
+# ended_badly TAP: the last test did not end, or left something behind
+ended_badly()
+{
+	sed -n '/^# begin /p;/^# end /p' "$1" | tail -n 1 | grep -qE '^# begin| leak '
+}
+
+# guest_tests KERNEL NAME=SECONDS...: what a dead machine did not get to runs
+# in a new one
+guest_tests()
+{
+	local kernel=$1 try=0 arg total longest done_ left rc with=()
+	local base=$dir/${kernel//\//_}
+	local tap=$base.tap
+	shift
+
+	: > "$tap"
+	for arg in $(programs_needed); do
+		with+=(--with "$arg")
+	done
+	while [ $# -gt 0 ]; do
+		try=$((try + 1))
+		total=60
+		longest=0
+		for arg; do
+			total=$((total + ${arg#*=} + 30))
+			[ "${arg#*=}" -le "$longest" ] || longest=${arg#*=}
+		done
+		"$here/run.sh" --kernel "$kernel" --no-module --quiet --mem "${MEM:-3G}" \
+			--timeout $total --idle $((longest + 60)) --env "SEED=$SEED" \
+			--log "$base.$try.console" ${with[@]+"${with[@]}"} \
+			-- "$here/suite.sh" "$@" 2>&1 | tee "$base.$try.tap"
+		rc=${PIPESTATUS[0]}
+		cat "$base.$try.tap" >> "$tap"
+
+		left=()
+		done_=" $(sed -n 's/^# begin \([^ ]*\) .*/\1/p' "$base.$try.tap" | xargs) "
+		for arg; do
+			[[ $done_ == *" ${arg%%=*} "* ]] || left+=("$arg")
+		done
+		# A machine that ended badly though no test did.
+		if [ "$rc" -ne 0 ] && [ "$rc" -ne 99 ] &&
+		   ! ended_badly "$base.$try.tap"; then
+			echo "# $kernel: the machine ended with status $rc"
+			echo "$kernel machine 0 1 0 0 0" >> "$results"
+		fi
+		# No progress: all others are lost, one failure each.
+		if [ ${#left[@]} -eq $# ]; then
+			for arg; do
+				echo "$kernel ${arg%%=*} 0 1 0 0 ${arg#*=}" >> "$results"
+			done
+			break
+		fi
+		set -- ${left[@]+"${left[@]}"}
+	done
+	tap_results "$kernel" "$tap"
+}
+
+# A skip counts as a failure unless README.md has it in a line that starts
+# "Skipped tests:".
+skips_allowed()
+{
+	local where name passed failed skipped tenths budget
+
+	while read -r where name passed failed skipped tenths budget; do
+		if [ "$skipped" -gt 0 ] &&
+		   ! grep -s '^Skipped tests:' README.md | grep -qwF -- "$name"; then
+			echo "# $where: $name: skips something that README.md does not name" >&2
+			failed=$((failed + skipped))
+			skipped=0
+		fi
+		echo "$where $name $passed $failed $skipped $tenths $budget"
+	done < "$results"
+}
+
+echo "# seed $SEED"
+build_all "$@" | tee "$dir/build.tap"
+tap_results build "$dir/build.tap"
+
+if grep -q '^not ok' "$dir/build.tap"; then
+	echo "# what does not build is not tested"
+	only=
+else
+	host_tests | tee "$dir/host.tap"
+	tap_results host "$dir/host.tap"
+	guest=$(tests selftests)
+	for kernel in ${guest:+"$@"}; do
+		echo "# kernel $kernel"
+		# shellcheck disable=SC2086	# a list
+		guest_tests "$kernel" $guest
+	done
+fi
+
+skips_allowed > "$results.final"
+if [ -n "$only" ] && ! grep -qE "^[^ ]+ $only " "$results.final"; then
+	echo "check.sh: $only: no such test" >&2
+	exit 2
+fi
+
+echo "#"
+awk '{
+	printf "# %-8s %-24s %4d passed %3d failed %3d skipped %7.1f s of %d s%s\n",
+		$1, $2, $3, $4, $5, $6 / 10, $7, $4 ? "   <-- FAILED" : ""
+}' "$results.final"
+echo "# all of it: $((EPOCHSECONDS - started)) s; logs in $dir"
+awk '{ passed += $3; failed += $4; skipped += $5 }
+END {
+	printf "%d passed, %d failed%s\n", passed, failed,
+		skipped ? ", " skipped " skipped" : ""
+	exit !(failed == 0 && passed > 0)
+}' "$results.final"

@@ -1,0 +1,79 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Whatever is asked wrongly is refused in one clear sentence, with the right exit
+# status, and changes nothing.
+#
+# timeout: 90
+#
+# shellcheck disable=SC2317	# functions that "check" calls
+
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/lib.sh"
+
+store=$TEST_TMP/store
+mkdir "$store"
+
+ds()
+{
+	in_host a distsnap "$@"
+}
+
+# refused DESC STATUS PATTERN ARGS...: and in exactly one line on stderr
+refused()
+{
+	local desc=$1 status=$2 pattern=$3
+	shift 3
+
+	check_fails "$desc" "$status" "$pattern" in_host a distsnap "$@"
+	check_equal "$desc: one line" "$(wc -l < "$TEST_TMP/check.out")" 1
+}
+
+nobody()
+{
+	in_host a setpriv --reuid 65534 --clear-groups --inh-caps=-all \
+		--bounding-set=-all distsnap "$@"
+}
+
+topology 2
+check "group" ds group g --id 3 --peers 10.0.0.0/24
+refused "id missing" "2|4" "id" group x --peers 10.0.0.0/24
+refused "id taken" 4 "id" group x --id 3 --peers 10.0.0.0/24
+refused "other id for the same group" 4 "another id" group g --id 4
+refused "bad prefix" 2 "10.0.0" group x --id 4 --peers 10.0.0.0/40
+refused "bad group name" "2|4" "name" group ../x --id 4 --peers 10.0.0.0/24
+refused "limit too large" "2|4" "minute|60000" group g --pause-max 70000
+refused "unknown group" 4 "no such group" join nope --pid 1
+refused "nothing to photograph" 4 "nothing to photograph|no agent" take g --store "$store"
+
+spawn a sleeper sleep 1000
+sleeper=$LAST_PID
+spawn b other sleep 1000
+other=$LAST_PID
+refused "no such pid" 4 "no such process" join g --pid 99999999
+refused "another namespace" 4 "another network namespace" join g --pid "$other"
+refused "a kernel thread" 4 "kernel thread" join g --pid 2
+check "join" ds join g --pid "$sleeper"
+refused "already a member" 4 "member already" join g --pid "$sleeper"
+refused "not a member" 4 "no member" leave g --pid "$other"
+refused "group with members" 4 "members" group g --delete
+refused "unknown command" 2 "photograph|no such|unknown" photograph g
+
+spawn a agent distsnap agent g --store "$store"
+check "agent" wait_for "logged agent 'agent: ready'" 10
+refused "second agent" 4 "agent on this node already" agent g --store "$store"
+check "a member without channels is a snapshot" \
+	ds take g --store "$store" -o "$TEST_TMP/snap"
+check "show" ds show "$TEST_TMP/snap"
+check "it is consistent" ds check consistency "$TEST_TMP/snap"
+
+check_fails "not root: group" 4 "root|CAP_NET_ADMIN|permi" nobody group y --id 9 --peers 10.0.0.0/24
+check_fails "not root: take" 4 "root|CAP_NET_ADMIN|permi" nobody take g --store "$store"
+check_fails "not root: members" 4 "root|CAP_NET_ADMIN|permi" nobody members
+check_fails "not root: counters" 4 "root|CAP_NET_ADMIN|permi" nobody status --counters
+
+check "leave" ds leave g --pid "$sleeper"
+refused "nobody left to photograph" 4 "nothing to photograph" take g --store "$store"
+check "the process lives" kill -0 "$sleeper"
+
+done_testing

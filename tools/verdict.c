@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util.h"
+#include "verdict.h"
+
+static const char *const state_phrases[] = {
+	[DISTSNAP_S_IDLE] = "nothing was recorded",
+	[DISTSNAP_S_TRIGGERED] = "the recording was triggered and not finished",
+	[DISTSNAP_S_CAPTURED] = "the recording was begun and not finished",
+	[DISTSNAP_S_RECORDED] = "its channels were still open",
+	[DISTSNAP_S_DONE] = "done",
+	[DISTSNAP_S_EXPIRED] = "the deadline passed with channels open",
+	[DISTSNAP_S_ABORTED] = "the recording was aborted",
+	[DISTSNAP_S_SUPERSEDED] = "a newer epoch came before this one was done",
+};
+
+static const char *const flag_phrases[] = {
+	[2] = "the peer refused to record this epoch",
+	[3] = "a newer epoch came before this one was done",
+	[6] = "bytes are missing because memory or its limit ran out",
+	[7] = "the connection died before its recording was done",
+	[8] = "two markers of this epoch contradict each other",
+};
+
+static const char *const peer_phrases[] = {
+	[DISTSNAP_PEER_EXTERNAL] = "no member answered there",
+	[DISTSNAP_PEER_REWRITTEN] = "something on the way rewrites sequence numbers",
+	[DISTSNAP_PEER_UNSUPPORTED] = "such a connection cannot be recorded",
+};
+
+void verdict_blame(struct verdict *v, enum blame kind, const char *fmt, ...)
+{
+	char text[sizeof(struct why)];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	why_clean(text);
+	texts_add(&v->reasons, xstrdup(text));
+	if (kind == BLAME_WRONG)
+		texts_add(&v->wrong, xstrdup(text));
+}
+
+static void judge_member(struct verdict *v, const struct fragment *f,
+			 const struct frag_member *m)
+{
+	size_t i;
+
+	if (m->state != DISTSNAP_S_DONE)
+		verdict_blame(v, BLAME_MISSING, "member %s/%s: %s", f->node,
+			      m->name, state_phrases[m->state]);
+	if (m->wants_core && !m->has_core)
+		verdict_blame(v, BLAME_MISSING,
+			      "member %s/%s: its memory image is missing",
+			      f->node, m->name);
+	for (i = 0; i < m->reasons.n; i++)
+		verdict_blame(v, BLAME_MISSING, "member %s/%s: %s", f->node,
+			      m->name, m->reasons.v[i]);
+	for (i = 0; i < m->uncovered.n; i++)
+		texts_add(&v->open_because,
+			  why_format("member %s/%s holds %s", f->node, m->name,
+				     m->uncovered.v[i]));
+	if (m->pause_us != FRAGMENT_NONE && m->pause_us > v->longest_pause_us)
+		v->longest_pause_us = m->pause_us;
+}
+
+static void judge_nodes(struct verdict *v)
+{
+	const struct fragment *f;
+	bool initiator = false;
+	size_t i, k;
+
+	for (i = 0; i < v->n_frags; i++) {
+		f = v->frags[i];
+		initiator |= f->initiator;
+		if (f->state != DISTSNAP_S_DONE)
+			verdict_blame(v, BLAME_MISSING, "node %s: %s", f->node,
+				      state_phrases[f->state]);
+		for (k = 0; k < f->reasons.n; k++)
+			verdict_blame(v, BLAME_MISSING, "node %s: %s", f->node,
+				      f->reasons.v[k]);
+		for (k = 0; k < f->n_members; k++)
+			judge_member(v, f, &f->members[k]);
+		v->n_members += f->n_members;
+	}
+	if (!initiator)
+		verdict_blame(v, BLAME_MISSING,
+			      "epoch %llu: the initiator's fragment is missing",
+			      v->n_frags ? (unsigned long long)v->frags[0]->epoch : 0);
+}
+
+static bool is_present(const struct verdict *v, const char *name)
+{
+	const char *slash = strchr(name, '/');
+	const struct fragment *f;
+	size_t i, k, len;
+
+	for (i = 0; slash && i < v->n_frags; i++) {
+		f = v->frags[i];
+		len = strlen(f->node);
+		if (len != (size_t)(slash - name) || memcmp(f->node, name, len))
+			continue;
+		for (k = 0; k < f->n_members; k++)
+			if (!strcmp(f->members[k].name, slash + 1))
+				return true;
+	}
+	return false;
+}
+
+static void judge_expected(struct verdict *v, const char *const *expect,
+			   size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		texts_add(&v->expect, xstrdup(expect[i]));
+	texts_sort(&v->expect);
+	for (i = 0; i < v->expect.n; i++)
+		if (!is_present(v, v->expect.v[i]))
+			verdict_blame(v, BLAME_MISSING,
+				      "member %s: expected, and no fragment has it",
+				      v->expect.v[i]);
+}
+
+static size_t host_len(const char *addr)
+{
+	return strrchr(addr, ':') - addr;
+}
+
+/* The node that has @remote's address: its fragment is here, then. */
+static const struct fragment *find_host(const struct verdict *v,
+					const struct end *e)
+{
+	const char *remote = e->cut->remote;
+	const struct end *other;
+	size_t i, len = host_len(remote);
+
+	if (!strncmp(remote, "127.", 4) || !strncmp(remote, "[::1]", 5))
+		return e->frag;
+	for (i = 0; i < v->ends.n; i++) {
+		other = &v->ends.v[i];
+		if (host_len(other->cut->local) == len &&
+		    !memcmp(other->cut->local, remote, len))
+			return other->frag;
+	}
+	return NULL;
+}
+
+static void blame_mate(struct verdict *v, const struct end *e)
+{
+	const char *local = e->cut->local, *remote = e->cut->remote;
+	const struct fragment *host = find_host(v, e);
+
+	if (host) {
+		verdict_blame(v, BLAME_MISSING,
+			      "channel %s -> %s: node %s did not record the receiver's end",
+			      local, remote, host->node);
+		verdict_blame(v, BLAME_MISSING,
+			      "channel %s -> %s: node %s did not record the sender's end",
+			      remote, local, host->node);
+		return;
+	}
+	verdict_blame(v, BLAME_MISSING,
+		      "channel %s -> %s: the receiver's fragment is missing",
+		      local, remote);
+	verdict_blame(v, BLAME_MISSING,
+		      "channel %s -> %s: the sender's fragment is missing",
+		      remote, local);
+}
+
+/* Two that were members all along, and at least one did not know. */
+static void blame_strangers(struct verdict *v, const struct end *e)
+{
+	const struct end *m = e->mate;
+
+	if (end_inside(m))
+		verdict_blame(v, BLAME_MISSING,
+			      "connection %s - %s: member %s/%s took member %s/%s for %s",
+			      e->cut->local, e->cut->remote, e->frag->node,
+			      e->member->name, m->frag->node, m->member->name,
+			      fragment_peers[e->cut->peer]);
+	else if (e <= m)
+		verdict_blame(v, BLAME_MISSING,
+			      "connection %s - %s: members %s/%s and %s/%s took each other for %s",
+			      e->cut->local, e->cut->remote, e->frag->node,
+			      e->member->name, m->frag->node, m->member->name,
+			      fragment_peers[e->cut->peer]);
+}
+
+static void judge_flags(struct verdict *v, const struct end *e)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(flag_phrases); i++)
+		if (flag_phrases[i] && (e->cut->flags & (1u << i)))
+			verdict_blame(v, BLAME_MISSING,
+				      "connection %s - %s of member %s/%s: %s",
+				      e->cut->local, e->cut->remote,
+				      e->frag->node, e->member->name,
+				      flag_phrases[i]);
+	if (e->cut->out.una > e->cut->out.sent ||
+	    e->cut->in.read > e->cut->in.next)
+		verdict_blame(v, BLAME_WRONG,
+			      "connection %s - %s of member %s/%s: its positions contradict each other",
+			      e->cut->local, e->cut->remote, e->frag->node,
+			      e->member->name);
+}
+
+static void add_external(struct verdict *v, const struct end *e)
+{
+	v->externals = xrealloc(v->externals, (v->n_externals + 1) *
+				sizeof(*v->externals));
+	v->externals[v->n_externals++] = e;
+	texts_add(&v->open_because,
+		  why_format("member %s/%s, connection %s - %s: %s",
+			     e->frag->node, e->member->name, e->cut->local,
+			     e->cut->remote, peer_phrases[e->cut->peer]));
+}
+
+static void judge_end(struct verdict *v, const struct end *e)
+{
+	if (!end_inside(e))
+		add_external(v, e);
+	else
+		judge_flags(v, e);
+
+	if (e->twice)
+		verdict_blame(v, BLAME_MISSING,
+			      "connection %s - %s of member %s/%s: more than one member recorded the same end",
+			      e->cut->local, e->cut->remote, e->frag->node,
+			      e->member->name);
+	else if (!end_inside(e) && e->mate)
+		blame_strangers(v, e);
+	else if (end_inside(e) && !e->mate)
+		blame_mate(v, e);
+	else if (end_inside(e) && end_inside(e->mate))
+		v->channels[v->n_channels++] = (struct channel){
+			.src = e, .dst = e->mate,
+			.fin = e->cut->flags & DISTSNAP_CUT_FIN_OUT,
+		};
+}
+
+static void judge_channel(struct verdict *v, const struct channel *ch)
+{
+	const struct frag_cut *out = ch->src->cut, *in = ch->dst->cut;
+	const char *src = out->local, *dst = in->local;
+
+	if (!(in->flags & DISTSNAP_CUT_CLOSED))
+		verdict_blame(v, BLAME_MISSING,
+			      "channel %s -> %s: the sender's marker did not reach member %s/%s",
+			      src, dst, ch->dst->frag->node,
+			      ch->dst->member->name);
+	else if (in->in.marker == FRAGMENT_NONE)
+		verdict_blame(v, BLAME_MISSING,
+			      "channel %s -> %s: member %s/%s does not say where the marker was",
+			      src, dst, ch->dst->frag->node,
+			      ch->dst->member->name);
+	if (!(out->flags & DISTSNAP_CUT_ACKED))
+		verdict_blame(v, BLAME_MISSING,
+			      "channel %s -> %s: the marker of member %s/%s was not acknowledged",
+			      src, dst, ch->src->frag->node,
+			      ch->src->member->name);
+	if (in->in.marker != FRAGMENT_NONE && in->in.marker != out->out.sent)
+		verdict_blame(v, BLAME_WRONG,
+			      "channel %s -> %s: the marker came at %llu, but the sender was at %llu",
+			      src, dst, (unsigned long long)in->in.marker,
+			      (unsigned long long)out->out.sent);
+	if (in->in.read > out->out.sent)
+		verdict_blame(v, BLAME_WRONG,
+			      "channel %s -> %s: received up to %llu, but sent only up to %llu",
+			      src, dst, (unsigned long long)in->in.read,
+			      (unsigned long long)out->out.sent);
+
+	/* A FIN that both know of lies right before what was sent. */
+	if ((in->flags & DISTSNAP_CUT_FIN_IN) ?
+	    !ch->fin && in->in.next <= out->out.sent :
+	    ch->fin && in->in.next >= out->out.sent)
+		verdict_blame(v, BLAME_WRONG,
+			      "channel %s -> %s: the ends disagree about whether the stream ended",
+			      src, dst);
+}
+
+static int end_cmp(const struct end *a, const struct end *b)
+{
+	int ret = strcmp(a->frag->node, b->frag->node);
+
+	if (!ret)
+		ret = strcmp(a->member->name, b->member->name);
+	if (!ret && a->cut->id != b->cut->id)
+		ret = a->cut->id < b->cut->id ? -1 : 1;
+	return ret;
+}
+
+static int channel_cmp(const void *a, const void *b)
+{
+	const struct channel *c = a, *d = b;
+	int ret = strcmp(c->src->cut->local, d->src->cut->local);
+
+	if (!ret)
+		ret = strcmp(c->dst->cut->local, d->dst->cut->local);
+	return ret ? ret : end_cmp(c->src, d->src);
+}
+
+/* Sorted by address, so that those that need a number stand together. */
+static void name_channels(struct verdict *v)
+{
+	struct channel *ch;
+	unsigned int k = 1;
+	size_t i;
+
+	for (i = 0; i < v->n_channels; i++) {
+		ch = &v->channels[i];
+		if (i && !strcmp(ch[-1].src->cut->local, ch->src->cut->local) &&
+		    !strcmp(ch[-1].dst->cut->local, ch->dst->cut->local))
+			k++;
+		else
+			k = 1;
+		if (k == 1)
+			ch->file = xasprintf("%s-%s.bin", ch->src->cut->local,
+					     ch->dst->cut->local);
+		else
+			ch->file = xasprintf("%s-%s.%u.bin",
+					     ch->src->cut->local,
+					     ch->dst->cut->local, k);
+	}
+}
+
+void verdict_reach(struct verdict *v, struct fragment *const *frags, size_t n,
+		   const char *const *expect, size_t n_expect)
+{
+	size_t i;
+
+	*v = (struct verdict){ .frags = frags, .n_frags = n };
+	judge_nodes(v);
+	judge_expected(v, expect, n_expect);
+	ends_pair(&v->ends, frags, n);
+	v->channels = xcalloc(v->ends.n, sizeof(*v->channels));
+	for (i = 0; i < v->ends.n; i++)
+		judge_end(v, &v->ends.v[i]);
+	if (v->n_channels)
+		qsort(v->channels, v->n_channels, sizeof(*v->channels),
+		      channel_cmp);
+	name_channels(v);
+	for (i = 0; i < v->n_channels; i++)
+		judge_channel(v, &v->channels[i]);
+}
+
+void verdict_finish(struct verdict *v)
+{
+	texts_sort(&v->reasons);
+	texts_sort(&v->wrong);
+	texts_sort(&v->open_because);
+}
+
+void verdict_free(struct verdict *v)
+{
+	size_t i;
+
+	for (i = 0; i < v->n_channels; i++)
+		free(v->channels[i].file);
+	free(v->channels);
+	free(v->externals);
+	ends_free(&v->ends);
+	texts_free(&v->expect);
+	texts_free(&v->reasons);
+	texts_free(&v->wrong);
+	texts_free(&v->open_because);
+}

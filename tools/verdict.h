@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The verdict: do these fragments make a snapshot, and if not, why not?
+ * Pure, but for channel.c, which reads the bytes.
+ */
+#ifndef DISTSNAP_VERDICT_H
+#define DISTSNAP_VERDICT_H
+
+#include "pair.h"
+
+/**
+ * struct channel - one direction of a connection between two members
+ * @src: the sender's end
+ * @dst: the receiver's end, whose mate is @src
+ * @file: name of the file for its bytes
+ * @fin: the sender's FIN lies before its recording
+ * @bytes: in flight; how long @file is
+ * @whole: the bytes in flight are known and agree
+ */
+struct channel {
+	const struct end *src, *dst;
+	char *file;
+	bool fin;
+	uint64_t bytes;
+	bool whole;
+};
+
+/**
+ * struct verdict - what a set of fragments amounts to
+ * @frags: the caller's fragments, sorted by node
+ * @expect: NODE/MEMBER names that were asked for
+ * @ends: all ends of all connections
+ * @channels: sorted by address
+ * @externals: ends whose peer is no member
+ * @reasons: why the snapshot is incomplete
+ * @wrong: those of the reasons that say more than "something is missing"
+ * @open_because: why influence may have come from outside
+ * @longest_pause_us: of all members
+ */
+struct verdict {
+	struct fragment *const *frags;
+	size_t n_frags;
+	size_t n_members;
+	struct texts expect;
+	struct ends ends;
+	struct channel *channels;
+	size_t n_channels;
+	const struct end **externals;
+	size_t n_externals;
+	struct texts reasons, wrong, open_because;
+	uint64_t longest_pause_us;
+};
+
+enum blame {
+	BLAME_MISSING,		/* something is not there */
+	BLAME_WRONG,		/* what is there is not consistent */
+};
+
+/* Apply every rule that needs no bytes; @frags must outlive the verdict. */
+void verdict_reach(struct verdict *v, struct fragment *const *frags, size_t n,
+		   const char *const *expect, size_t n_expect);
+
+/*
+ * Put the bytes of @ch together and give them to @sink, in order, as long as
+ * all is well; @ch->whole says whether it stayed so to the end.  @v is told
+ * what is wrong.  -1 and @why when a file cannot be read or @sink said so.
+ */
+typedef int (*channel_sink)(void *ctx, const void *bytes, size_t len,
+			    struct why *why);
+int channel_read(struct verdict *v, struct channel *ch, channel_sink sink,
+		 void *ctx, struct why *why);
+
+void verdict_blame(struct verdict *v, enum blame kind, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* All channels are read: sort the reasons. */
+void verdict_finish(struct verdict *v);
+void verdict_free(struct verdict *v);
+
+#endif
