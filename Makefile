@@ -114,7 +114,7 @@ check:
 
 lint:
 	@selftests/deps.sh lint $(VMKERNEL)
-	@+$(MAKE) --no-print-directory $(LINTDEPS)
+	@+$(MAKE) -s --no-print-directory $(LINTDEPS)
 	@+selftests/lint.sh $(VMKERNEL)
 
 clean:

@@ -9,10 +9,25 @@
 #include "member.h"
 #include "segment.h"
 
-static bool over_budget(struct ds_group *g, struct ds_snap *snap, unsigned int len)
+/*
+ * What is kept counts with all the memory that it pins: a byte in a segment of
+ * its own keeps a whole buffer.
+ */
+static bool charge(struct ds_member *m, struct ds_cut *cut, struct sk_buff *c)
 {
-	return atomic64_add_return(len, &snap->bytes) >
-	       READ_ONCE(g->limits.bytes_max);
+	struct ds_snap *snap = cut->rec->snap;
+
+	if (atomic64_add_return(c->truesize, &snap->bytes) <=
+	    READ_ONCE(m->group->limits.bytes_max))
+		return true;
+	atomic64_sub(c->truesize, &snap->bytes);
+	return false;
+}
+
+static void forget(struct ds_cut *cut, struct sk_buff *c)
+{
+	atomic64_sub(c->truesize, &cut->rec->snap->bytes);
+	kfree_skb(c);
 }
 
 /*
@@ -50,8 +65,6 @@ static void keep_queued(struct ds_member *m, struct ds_cut *cut,
 
 	if (!skb->len)
 		return;
-	if (over_budget(m->group, cut->rec->snap, skb->len))
-		goto lost;
 	if (origin == DISTSNAP_ORIGIN_SENDQ) {
 		/* The route's place holds the list of unacknowledged segments. */
 		tcp_skb_tsorted_save(skb) {
@@ -60,16 +73,19 @@ static void keep_queued(struct ds_member *m, struct ds_cut *cut,
 	} else {
 		c = keep(skb, false);
 	}
-	if (!c)
-		goto lost;
+	if (c && !charge(m, cut, c)) {
+		kfree_skb(c);
+		c = NULL;
+	}
+	if (!c) {
+		cut->flags |= DISTSNAP_CUT_TRUNCATED;
+		return;
+	}
 	TCP_SKB_CB(c)->seq = TCP_SKB_CB(skb)->seq;
 	/* A SYN takes a number and no byte. */
 	if (TCP_SKB_CB(skb)->tcp_flags & TCPHDR_SYN)
 		TCP_SKB_CB(c)->seq++;
 	__skb_queue_tail(&cut->q[origin], c);
-	return;
-lost:
-	cut->flags |= DISTSNAP_CUT_TRUNCATED;
 }
 
 static void capture_queues(struct ds_member *m, struct ds_cut *cut, struct sock *sk)
@@ -117,8 +133,7 @@ static void trim_log(struct ds_cut *cut)
 		if (ds_seq_after(TCP_SKB_CB(skb)->end_seq, cut->rcv_nxt))
 			continue;
 		__skb_unlink(skb, &cut->q[DISTSNAP_ORIGIN_LOG]);
-		atomic64_sub(skb->len, &cut->rec->snap->bytes);
-		kfree_skb(skb);
+		forget(cut, skb);
 	}
 }
 
@@ -128,13 +143,12 @@ static void forget_queues(struct ds_cut *cut)
 	unsigned int i;
 
 	for (i = DISTSNAP_ORIGIN_SENDQ; i <= DISTSNAP_ORIGIN_OFO; i++) {
-		while ((skb = __skb_dequeue(&cut->q[i]))) {
-			atomic64_sub(skb->len, &cut->rec->snap->bytes);
-			kfree_skb(skb);
-		}
+		while ((skb = __skb_dequeue(&cut->q[i])))
+			forget(cut, skb);
 	}
-	cut->flags &= ~(DISTSNAP_CUT_TRUNCATED | DISTSNAP_CUT_FIN_IN |
-			DISTSNAP_CUT_FIN_OUT);
+	cut->flags &= ~(DISTSNAP_CUT_FIN_IN | DISTSNAP_CUT_FIN_OUT);
+	if (!cut->log_lost)
+		cut->flags &= ~DISTSNAP_CUT_TRUNCATED;
 	cut->captured = false;
 }
 
@@ -156,7 +170,8 @@ static bool capture_channel(struct ds_member *m, struct ds_channel *ch)
 	if (ds_channel_waits_for_peer(ch)) {
 		capture_queues(m, cut, ch->sk);
 		trim_log(cut);
-		ds_arm(&m->colour, &ch->ends, tcp_sk(ch->sk)->write_seq);
+		ds_arm(&m->colour, &ch->ends, tcp_sk(ch->sk)->write_seq,
+		       m->flags & DISTSNAP_F_LIGHT);
 	}
 	cut->captured = true;
 	spin_unlock(&m->lock);
@@ -206,6 +221,8 @@ int ds_capture(struct ds_member *m, struct ds_record *rec, ktime_t deadline)
 				break;
 		}
 		ds_count(m->group->dn, capture_retried);
+		if (ds_member_given_up(m))
+			return -ECANCELED;
 		if (ktime_after(ktime_get(), deadline)) {
 			if (busy)
 				ds_reason_add(&rec->reasons,
@@ -257,18 +274,20 @@ void ds_log(struct ds_member *m, struct ds_cut *cut, struct sk_buff *skb,
 	lockdep_assert_held(&m->lock);
 	if (cut->captured && !ds_seq_after(seg->end, cut->rcv_nxt))
 		return;
-	if (over_budget(m->group, cut->rec->snap, seg->payload))
-		goto lost;
 	c = keep(skb, false);
-	if (!c)
-		goto lost;
+	if (c && !charge(m, cut, c)) {
+		kfree_skb(c);
+		c = NULL;
+	}
+	if (!c) {
+		cut->log_lost = true;
+		cut->flags |= DISTSNAP_CUT_TRUNCATED;
+		ds_count(dn, log_dropped);
+		return;
+	}
 	__skb_pull(c, skb_network_offset(c) + seg->hdrlen);
 	TCP_SKB_CB(c)->seq = seg->seq + seg->syn;
 	TCP_SKB_CB(c)->end_seq = seg->end;
 	__skb_queue_tail(&cut->q[DISTSNAP_ORIGIN_LOG], c);
 	ds_count(dn, logged);
-	return;
-lost:
-	cut->flags |= DISTSNAP_CUT_TRUNCATED;
-	ds_count(dn, log_dropped);
 }

@@ -2,6 +2,7 @@
 /* Tracked sockets. */
 #include <linux/hash.h>
 #include <linux/rculist.h>
+#include <linux/skmsg.h>
 #include <linux/slab.h>
 #include <net/inet_connection_sock.h>
 #include <net/tcp.h>
@@ -21,21 +22,23 @@ static atomic_t next_id = ATOMIC_INIT(0);
  * ds_channel_find_rcu() - is this socket tracked?
  * @sk: a full socket
  *
- * Context: RCU read side, in which the result is valid.
+ * Context: RCU read side, in which the result is valid, or table_lock.
  */
 struct ds_channel *ds_channel_find_rcu(const struct sock *sk)
 {
 	struct ds_channel *ch;
 
-	hlist_for_each_entry_rcu(ch, &table[hash_ptr(sk, TABLE_BITS)], hash)
+	hlist_for_each_entry_rcu(ch, &table[hash_ptr(sk, TABLE_BITS)], hash,
+				 lockdep_is_held(&table_lock))
 		if (ch->sk == sk)
 			return ch;
 	return NULL;
 }
 
-void ds_channel_get(struct ds_channel *ch)
+/* Found under RCU it may be on its way out already: false then. */
+bool __must_check ds_channel_get_maybe_zero(struct ds_channel *ch)
 {
-	refcount_inc(&ch->ref);
+	return refcount_inc_not_zero(&ch->ref);
 }
 
 static void free_rcu(struct rcu_head *rcu)
@@ -98,17 +101,33 @@ static void derive_isns(struct ds_channel *ch, const struct tcp_sock *tp)
 
 	ch->isn = first - (passive == 1);
 	ch->peer_isn = tp->rcv_nxt - (u32)tp->bytes_received - 1;
+	/* A segment that was dropped on this host counts twice: cannot tell. */
+	ch->isn_unclear = passive > 1;
+}
+
+/* Streams whose bytes are not those of the socket's queues, or may not be tagged. */
+static bool is_unsupported(const struct ds_channel *ch)
+{
+	const struct sock *sk = ch->sk;
+
+#ifdef CONFIG_TCP_MD5SIG
+	if (rcu_access_pointer(tcp_sk(sk)->md5sig_info))
+		return true;
+#endif
+	return ch->family != AF_INET || ch->isn_unclear ||
+	       READ_ONCE(inet_csk(sk)->icsk_ulp_ops) || sk_psock(sk);
 }
 
 static enum distsnap_peer first_guess(const struct ds_channel *ch)
 {
-	bool allowed;
+	bool allowed, unsupported;
 
-	if (ch->family != AF_INET)
-		return DISTSNAP_PEER_UNSUPPORTED;
 	rcu_read_lock();
+	unsupported = is_unsupported(ch);
 	allowed = ds_group_allows_rcu(ch->member->group, ch->daddr);
 	rcu_read_unlock();
+	if (unsupported)
+		return DISTSNAP_PEER_UNSUPPORTED;
 	return allowed ? DISTSNAP_PEER_UNKNOWN : DISTSNAP_PEER_EXTERNAL;
 }
 
@@ -175,7 +194,6 @@ int ds_channel_track(struct ds_member *m, struct sock *sk)
 	ds_channel_unlock_sock(ch);
 
 	ds_member_get(m);
-	sock_hold(sk);
 	ch->id = atomic_inc_return(&next_id);
 	ch->inode = sk->sk_socket ? sock_i_ino(sk) : 0;
 	ch->peer = first_guess(ch);
@@ -184,8 +202,16 @@ int ds_channel_track(struct ds_member *m, struct sock *sk)
 	ch->backoff = DS_PROBE_MIN;
 
 	spin_lock_bh(&table_lock);
-	hlist_add_head_rcu(&ch->hash, &table[hash_ptr(sk, TABLE_BITS)]);
+	old = ds_channel_find_rcu(sk);	/* another group was faster */
+	if (!old)
+		hlist_add_head_rcu(&ch->hash, &table[hash_ptr(sk, TABLE_BITS)]);
 	spin_unlock_bh(&table_lock);
+	if (old) {
+		ds_member_put(m);
+		kfree(ch);
+		return -EBUSY;
+	}
+	sock_hold(sk);
 	spin_lock_bh(&m->lock);
 	list_add_tail(&ch->node, &m->channels);
 	m->n_channels++;
@@ -224,7 +250,8 @@ void ds_channel_untrack(struct ds_channel *ch)
  *
  * Without it a connection of full segments stalls, because a red segment that
  * has no room for the marker must not leave.  tcp_current_mss() recomputes when
- * the cookie does not match, and splits what is queued already.
+ * the cookie does not match, and splits what is queued already.  One less does not
+ * match, and is harmless to who reads it as an MTU before (tcp_v4_mtu_reduced()).
  */
 void ds_channel_reserve(struct ds_channel *ch)
 {
@@ -234,7 +261,7 @@ void ds_channel_reserve(struct ds_channel *ch)
 		return;
 	icsk->icsk_ext_hdr_len += DISTSNAP_OPT_LEN;
 	tcp_sk(ch->sk)->mss_cache -= DISTSNAP_OPT_LEN;
-	icsk->icsk_pmtu_cookie = 0;
+	icsk->icsk_pmtu_cookie--;
 	ch->room = true;
 }
 
@@ -254,7 +281,7 @@ void ds_channel_unreserve(struct ds_channel *ch)
 	/* IPv6 socket options assign the length: never below zero. */
 	if (ch->room && icsk->icsk_ext_hdr_len >= DISTSNAP_OPT_LEN) {
 		icsk->icsk_ext_hdr_len -= DISTSNAP_OPT_LEN;
-		icsk->icsk_pmtu_cookie = 0;
+		icsk->icsk_pmtu_cookie--;
 	}
 	ch->room = false;
 	ds_channel_unlock_sock(ch);
@@ -284,6 +311,21 @@ bool ds_channel_speak(struct ds_channel *ch)
 	return true;
 }
 
+/* kTLS or a sockmap may have come since; context: process, member->mutex. */
+void ds_channel_recheck(struct ds_channel *ch)
+{
+	struct ds_member *m = ch->member;
+
+	rcu_read_lock();
+	if (is_unsupported(ch)) {
+		spin_lock_bh(&m->lock);
+		ch->peer = DISTSNAP_PEER_UNSUPPORTED;
+		ch->probe_due = false;
+		spin_unlock_bh(&m->lock);
+	}
+	rcu_read_unlock();
+}
+
 /* Is this peer one whose marker and answer a snapshot waits for? */
 bool ds_channel_waits_for_peer(const struct ds_channel *ch)
 {
@@ -291,11 +333,22 @@ bool ds_channel_waits_for_peer(const struct ds_channel *ch)
 	       ch->peer == DISTSNAP_PEER_UNKNOWN;
 }
 
-/* A connection that is over: whoever waits for its peer waits in vain. */
-static void bury(struct ds_channel *ch)
+/**
+ * ds_channel_bury() - untrack a socket that TCP is done with
+ * @ch: the channel
+ *
+ * Whoever waits for its peer waits in vain.
+ *
+ * Context: process, member->mutex.
+ *
+ * Return: true when @ch is gone.
+ */
+bool ds_channel_bury(struct ds_channel *ch)
 {
 	struct ds_member *m = ch->member;
 
+	if (READ_ONCE(ch->sk->sk_state) != TCP_CLOSE)
+		return false;
 	spin_lock_bh(&m->lock);
 	if (ch->cut && (ch->cut->pending_in || ch->cut->pending_out)) {
 		ds_count(m->group->dn, gone);
@@ -304,6 +357,7 @@ static void bury(struct ds_channel *ch)
 	}
 	spin_unlock_bh(&m->lock);
 	ds_channel_untrack(ch);
+	return true;
 }
 
 /**
@@ -320,10 +374,8 @@ void ds_channel_tick(struct ds_channel *ch, unsigned long now,
 	struct ds_member *m = ch->member;
 	bool speak = false, marking, unknown, due;
 
-	if (READ_ONCE(ch->sk->sk_state) == TCP_CLOSE) {
-		bury(ch);
+	if (ds_channel_bury(ch))
 		return;
-	}
 	due = time_after_eq(now, ch->next);
 	spin_lock_bh(&m->lock);
 	marking = ds_is_marking(&m->colour, &ch->ends);
@@ -339,7 +391,7 @@ void ds_channel_tick(struct ds_channel *ch, unsigned long now,
 	}
 	if (due && (marking || ch->probe_due))
 		speak = true;
-	if (ch->ends.answer_due || ch->reply_due)
+	if (ds_answer_waits(&m->colour, &ch->ends) || ch->reply_due)
 		speak = true;
 	unknown = ch->peer == DISTSNAP_PEER_UNKNOWN;
 	spin_unlock_bh(&m->lock);

@@ -17,12 +17,13 @@
  * @id: on this node, never reused
  * @isn: our initial sequence number; with @peer_isn it identifies the
  *	connection on both hosts, behind any NAT
+ * @isn_unclear: @isn may be one too high
  * @ends: see snapshot.h; member->lock
  * @cut: the open cut, or NULL; member->lock
  * @peer: what the other end is; member->lock
  * @probe_due: a probe shall leave; member->lock
  * @reply_due: a reply shall leave; member->lock
- * @probes: probes that left; member->lock
+ * @probes: probes that left, or could not; member->lock
  * @behind: segments in a queue that is being drained; member->lock
  * @room: header room is reserved; the socket's lock
  * @next: when the timer acts again (jiffies); member->mutex
@@ -43,6 +44,7 @@ struct ds_channel {
 	__be16 dport;
 	u32 isn;
 	u32 peer_isn;
+	bool isn_unclear;
 	u64 inode;
 	struct ds_ends ends;
 	struct ds_cut *cut;
@@ -50,7 +52,7 @@ struct ds_channel {
 	bool probe_due;
 	bool reply_due;
 	u8 probes;
-	u16 behind[DS_QUEUES];
+	u32 behind[DS_QUEUES];
 	bool room;
 	unsigned long next;
 	unsigned long backoff;
@@ -60,14 +62,16 @@ struct ds_channel {
 
 struct ds_channel *ds_channel_find_rcu(const struct sock *sk);
 int ds_channel_track(struct ds_member *m, struct sock *sk);
+bool ds_channel_bury(struct ds_channel *ch);
 void ds_channel_untrack(struct ds_channel *ch);
-void ds_channel_get(struct ds_channel *ch);
+bool ds_channel_get_maybe_zero(struct ds_channel *ch);
 void ds_channel_put(struct ds_channel *ch);
 bool ds_channel_lock_sock(struct ds_channel *ch);
 void ds_channel_unlock_sock(struct ds_channel *ch);
 bool ds_channel_speak(struct ds_channel *ch);
 void ds_channel_reserve(struct ds_channel *ch);
 void ds_channel_unreserve(struct ds_channel *ch);
+void ds_channel_recheck(struct ds_channel *ch);
 bool ds_channel_waits_for_peer(const struct ds_channel *ch);
 void ds_channel_tick(struct ds_channel *ch, unsigned long now,
 		     unsigned long *next);

@@ -20,7 +20,7 @@
 	X(opt_group)		/* of a group that is not here */		\
 	X(opt_untracked)	/* on a socket that is no member's, or not yet */ \
 	X(opt_implausible)	/* TCP would drop the segment as well */	\
-	X(opt_jump)		/* epochs too far ahead to be believed */	\
+	X(opt_jump)		/* epochs so far ahead that they are skipped */	\
 	X(opt_stale)		/* markers older than one already known */	\
 	X(opt_contradicted)	/* a second anchor for the same marker */	\
 	X(red_implausible)	/* red segments dropped: not to be trusted */	\
@@ -30,7 +30,7 @@
 	X(gated)		/* outgoing segments that waited */		\
 	X(gated_dropped)	/* ... dropped: cap, memory, device gone */	\
 	X(logged)		/* segments logged after the recording */	\
-	X(log_bad_checksum)	/* not logged: TCP will drop them too */	\
+	X(log_implausible)	/* not logged: TCP will drop them too */	\
 	X(log_dropped)		/* not logged: cap or memory */			\
 	X(capture_retried)	/* a socket was busy, or a sleeper woke */	\
 	X(park_callback)	/* threads parked on their way to user mode */	\

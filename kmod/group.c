@@ -11,21 +11,21 @@
 #include "record.h"
 #include "timers.h"
 
-static struct kthread_worker **workers;
+static struct kthread_worker **workers;	/* the last one begins snapshots */
 static unsigned int n_workers;
 
 /**
- * ds_worker() - a FIFO worker
+ * ds_worker() - a FIFO worker for recordings
  * @i: any number; equal numbers get the same worker
  */
 struct kthread_worker *ds_worker(unsigned int i)
 {
-	return workers[i % n_workers];
+	return workers[i % (n_workers - 1)];
 }
 
 int ds_workers_init(void)
 {
-	unsigned int n = num_online_cpus();
+	unsigned int n = num_online_cpus() + 1;
 
 	workers = kcalloc(n, sizeof(*workers), GFP_KERNEL);
 	if (!workers)
@@ -231,7 +231,12 @@ void ds_group_wake(struct ds_group *g, unsigned long delay)
 		if (!g->active)
 			atomic_inc(&g->dn->active);
 		g->active = true;
-		mod_delayed_work(ds_wq, &g->tick, delay);
+		/* Never later than somebody else has asked for. */
+		if (!delayed_work_pending(&g->tick) ||
+		    time_before(jiffies + delay, g->due)) {
+			g->due = jiffies + delay;
+			mod_delayed_work(ds_wq, &g->tick, delay);
+		}
 	}
 	spin_unlock_bh(&g->lock);
 }
@@ -241,18 +246,27 @@ void ds_group_wake(struct ds_group *g, unsigned long delay)
  * @g: the group
  * @epoch: the epoch
  *
- * Return: false when it is so far ahead that it is not believed.
+ * A node that was away for long catches up, at most once a second.
+ *
+ * Context: any.
  */
-bool ds_group_seen(struct ds_group *g, u32 epoch)
+enum ds_seen ds_group_seen(struct ds_group *g, u32 epoch)
 {
-	bool ok;
+	enum ds_seen ret = DS_SEEN;
 
 	spin_lock_bh(&g->lock);
-	ok = !g->last || (s32)(epoch - g->last) <= DS_EPOCH_JUMP_MAX;
-	if (ok && ds_epoch_after(epoch, g->last))
+	if (g->last && (s32)(epoch - g->last) > DS_EPOCH_JUMP_MAX) {
+		if (g->jumped && time_before(jiffies, g->jumped + HZ)) {
+			spin_unlock_bh(&g->lock);
+			return DS_SEEN_IGNORE;
+		}
+		g->jumped = jiffies | 1;
+		ret = DS_SEEN_SKIP;
+	}
+	if (ds_epoch_after(epoch, g->last))
 		g->last = epoch;
 	spin_unlock_bh(&g->lock);
-	return ok;
+	return ret;
 }
 
 /**
@@ -271,7 +285,7 @@ void ds_group_want(struct ds_group *g, u32 epoch, u32 flags)
 			g->want = epoch;
 			g->want_flags = flags;
 		}
-		kthread_queue_work(ds_worker(0), &g->trigger_work);
+		kthread_queue_work(workers[n_workers - 1], &g->trigger_work);
 	}
 	spin_unlock_bh(&g->lock);
 	ds_group_wake(g, DS_TICK_BUSY);
@@ -302,8 +316,7 @@ bool ds_group_want_scan(struct ds_group *g)
 }
 
 /* Give a triggered member its record and a worker. */
-static void start_recording(struct ds_group *g, struct ds_member *m,
-			    unsigned int worker)
+static void start_recording(struct ds_group *g, struct ds_member *m)
 {
 	struct ds_record *rec = NULL;
 	struct ds_snap *snap;
@@ -320,14 +333,42 @@ static void start_recording(struct ds_group *g, struct ds_member *m,
 	if (!epoch)
 		return;
 	snap = ds_snap_get_or_create(g, epoch, flags, t0);
-	if (snap) {
+	/* Nothing is added to what is finished: the worker refuses then. */
+	if (snap && ds_snap_is_open(snap)) {
 		snap->flags |= flags & DISTSNAP_F_INITIATOR;
 		rec = ds_record_create(snap, m);
+		if (!rec)
+			ds_reason_add(&snap->reasons,
+				      "member %s: no memory to record it", m->name);
 	}
 	spin_lock_bh(&m->lock);
 	m->next_rec = rec;
 	spin_unlock_bh(&m->lock);
-	kthread_queue_work(ds_worker(worker), &m->record_work);
+	kthread_queue_work(ds_worker(m->id), &m->record_work);
+}
+
+/* A member that is not asked now would be missed by nobody. */
+static void begin_member(struct ds_group *g, struct ds_member *m, u32 epoch,
+			 u32 flags)
+{
+	struct ds_snap *snap;
+	u32 current_epoch;
+	bool older;
+
+	spin_lock_bh(&m->lock);
+	ds_member_trigger(m, epoch, flags & DISTSNAP_F_LIGHT);
+	current_epoch = m->colour.current_epoch;
+	if (current_epoch == epoch)
+		m->flags |= flags & DISTSNAP_F_INITIATOR;
+	older = current_epoch && ds_epoch_after(epoch, current_epoch);
+	spin_unlock_bh(&m->lock);
+	if (!older)
+		return;
+	snap = ds_snap_get_or_create(g, epoch, flags, ktime_get());
+	if (snap && ds_snap_is_open(snap))
+		ds_reason_add(&snap->reasons,
+			      "member %s: an older snapshot was still being recorded",
+			      m->name);
 }
 
 /**
@@ -341,7 +382,6 @@ static void start_recording(struct ds_group *g, struct ds_member *m,
 void ds_group_begin(struct ds_group *g)
 {
 	struct ds_member *m;
-	unsigned int i = 0;
 	u32 epoch, flags;
 
 	lockdep_assert_held(&g->mutex);
@@ -353,7 +393,7 @@ void ds_group_begin(struct ds_group *g)
 
 	list_for_each_entry(m, &g->members, node)
 		if (epoch)
-			ds_member_begin(m, epoch, flags);
+			begin_member(g, m, epoch, flags);
 	list_for_each_entry(m, &g->members, node)
-		start_recording(g, m, i++);
+		start_recording(g, m);
 }

@@ -39,7 +39,7 @@ struct ds_limits {
  * @mutex: members and snaps; process context
  * @members: struct ds_member
  * @snaps: struct ds_snap, newest first
- * @lock: @last, @want, @agent, @active; innermost, BH
+ * @lock: all that follows up to @due; innermost, BH
  * @last: newest epoch consumed or seen in a validated option
  * @want: epoch that trigger_work has to begin, 0 none
  * @want_flags: DISTSNAP_F_* for it
@@ -49,6 +49,8 @@ struct ds_limits {
  * @scan_wanted: look into the members' file tables at the next tick
  * @scanned: when that was done last (jiffies)
  * @held: bytes that wait in the holds and gates of all members
+ * @due: when the tick runs next (jiffies)
+ * @jumped: when an epoch was skipped to last (jiffies), 0 never
  * @trigger_work: begins @want on all members; runs on a FIFO worker, because
  *	its latency is a part of every hold
  * @tick: repeats markers and probes, watches deadlines and dead sockets
@@ -75,6 +77,8 @@ struct ds_group {
 	bool dead;
 	bool scan_wanted;
 	unsigned long scanned;
+	unsigned long due;
+	unsigned long jumped;
 	atomic64_t held;
 	struct kthread_work trigger_work;
 	struct delayed_work tick;
@@ -96,12 +100,23 @@ bool ds_group_allows_rcu(const struct ds_group *g, __be32 addr);
 int ds_group_set_prefixes(struct ds_group *g, const struct distsnap_prefix *p,
 			  unsigned int n);
 void ds_group_wake(struct ds_group *g, unsigned long delay);
-bool ds_group_seen(struct ds_group *g, u32 epoch);
+
+/* What to make of an epoch in an option. */
+enum ds_seen {
+	DS_SEEN,
+	DS_SEEN_SKIP,	/* far ahead: catch up, but do not record it */
+	DS_SEEN_IGNORE,	/* ... and that too often */
+};
+
+enum ds_seen ds_group_seen(struct ds_group *g, u32 epoch);
 void ds_group_want(struct ds_group *g, u32 epoch, u32 flags);
 bool ds_group_want_scan(struct ds_group *g);
 void ds_group_begin(struct ds_group *g);
 
-/* FIFO workers, one per CPU: a recording sleeps, so it needs a thread. */
+/*
+ * FIFO workers.  One per CPU records; a recording sleeps, so it needs a thread.
+ * One more begins snapshots and is never kept waiting by a recording.
+ */
 struct kthread_worker *ds_worker(unsigned int i);
 int ds_workers_init(void);
 void ds_workers_exit(void);

@@ -19,22 +19,14 @@
 #include "segment.h"
 #include "timers.h"
 
-/* What a marker asks for. */
-static u32 trigger_flags(const struct ds_option *opt)
-{
-	return opt->flags & DISTSNAP_OPT_LIGHT ? DISTSNAP_F_LIGHT : 0;
-}
-
 /* Probes: who is a member?  The anchor is the sender's initial number. */
 static void receive_probe(struct ds_channel *ch, const struct ds_option *opt)
 {
-	if (opt->anchor != ch->peer_isn) {
-		ch->peer = DISTSNAP_PEER_REWRITTEN;
+	if (ch->peer == DISTSNAP_PEER_UNSUPPORTED)
 		return;
-	}
-	if (ch->peer != DISTSNAP_PEER_REWRITTEN)
-		ch->peer = DISTSNAP_PEER_MEMBER;
 	ch->probe_due = false;
+	ch->peer = opt->anchor == ch->peer_isn ? DISTSNAP_PEER_MEMBER :
+						 DISTSNAP_PEER_REWRITTEN;
 	if (opt->flags & DISTSNAP_OPT_PROBE) {
 		ch->reply_due = true;
 		ds_group_wake(ch->member->group, 0);
@@ -89,7 +81,7 @@ static void receive_option(struct ds_channel *ch, const struct ds_seg *seg)
 		receive_probe(ch, opt);
 		return;
 	}
-	if (ch->peer != DISTSNAP_PEER_REWRITTEN)
+	if (ch->peer == DISTSNAP_PEER_UNKNOWN || ch->peer == DISTSNAP_PEER_EXTERNAL)
 		ch->peer = DISTSNAP_PEER_MEMBER;
 	act = ds_receive(&m->colour, &ch->ends, opt);
 	if (act & DS_ACT_STALE)
@@ -102,18 +94,16 @@ static void receive_option(struct ds_channel *ch, const struct ds_seg *seg)
 	if (act & (DS_ACT_ACKED | DS_ACT_CLOSED | DS_ACT_NAKED | DS_ACT_MISSED) &&
 	    (!m->rec || !m->rec->pending))
 		ds_group_wake(g, 0);
-	if (act & DS_ACT_TRIGGER && !m->gone && ds_trigger(&m->colour, opt->epoch)) {
-		m->triggered = ktime_get();
-		m->flags = trigger_flags(opt);
-		ds_count(dn, triggered);
+	if (act & DS_ACT_TRIGGER &&
+	    ds_member_trigger(m, opt->epoch, ch->ends.in_light))
 		ds_group_want(g, opt->epoch, m->flags);
-	}
 }
 
 /* What an option on a member's connection is worth. */
 enum trust {
 	IGNORED,	/* not ours, or from where no member can be */
 	DISTRUSTED,	/* TCP would drop the segment, or it claims too much */
+	SKIP,		/* trusted, but its epoch is too far ahead */
 	TRUSTED,
 };
 
@@ -136,11 +126,24 @@ static enum trust judge(struct ds_channel *ch, struct sk_buff *skb,
 		ds_count(g->dn, opt_implausible);
 		return DISTRUSTED;
 	}
-	if (seg->opt.epoch && !ds_group_seen(g, seg->opt.epoch)) {
+	if (!seg->opt.epoch)
+		return TRUSTED;
+	switch (ds_group_seen(g, seg->opt.epoch)) {
+	case DS_SEEN_SKIP:
+		ds_count(g->dn, opt_jump);
+		return SKIP;
+	case DS_SEEN_IGNORE:
 		ds_count(g->dn, opt_jump);
 		return DISTRUSTED;
+	default:
+		return TRUSTED;
 	}
-	return TRUSTED;
+}
+
+/* A message of the paper: bytes, an end, or an urgent notice without bytes. */
+static bool carries_something(const struct ds_seg *seg)
+{
+	return seg->payload || seg->fin || seg->rst || seg->reach != seg->end;
 }
 
 static unsigned int channel_in(struct ds_channel *ch, struct sk_buff *skb,
@@ -149,23 +152,28 @@ static unsigned int channel_in(struct ds_channel *ch, struct sk_buff *skb,
 	struct ds_member *m = ch->member;
 	struct ds_net *dn = m->group->dn;
 	unsigned int verdict = NF_ACCEPT;
-	bool moves = seg->payload || seg->fin || seg->rst;
+	bool moves = carries_something(seg);
 	enum trust trust = judge(ch, skb, seg, state);
 	bool log = false;
 
-	/* The sum of a segment that may be logged; without the lock. */
+	/* Would TCP take it, if it is to be logged?  Not under the lock. */
 	if (seg->payload && READ_ONCE(ch->cut)) {
-		log = ds_seg_checksum_ok(skb, seg, state->hook);
+		log = ds_seg_in_bounds(ch->sk, seg) &&
+		      ds_seg_checksum_ok(skb, seg, state->hook);
 		if (!log)
-			ds_count(dn, log_bad_checksum);
+			ds_count(dn, log_implausible);
 	}
 
 	spin_lock_bh(&m->lock);
+	if (m->gone)
+		goto out;
 	if (moves && ds_queue_must_follow(&m->hold, ch, skb)) {
 		verdict = ds_queue_steal(&m->hold, ch, skb, state);
 		goto out;
 	}
-	if (trust == TRUSTED)
+	if (trust == SKIP)
+		ds_skip(&m->colour, seg->opt.epoch);
+	if (trust >= SKIP)
 		receive_option(ch, seg);
 	if (moves && ds_is_red(&m->colour, &ch->ends,
 			       trust == IGNORED ? NULL : &seg->opt,
@@ -278,8 +286,6 @@ static bool compose(struct ds_channel *ch, struct ds_option *opt)
 	memset(opt, 0, sizeof(*opt));
 	opt->group = m->group->id;
 	if (ds_compose(&m->colour, &ch->ends, opt)) {
-		if (opt->flags & DISTSNAP_OPT_MARKER && m->flags & DISTSNAP_F_LIGHT)
-			opt->flags |= DISTSNAP_OPT_LIGHT;
 		if (opt->flags & DISTSNAP_OPT_MARKER)
 			opt->open = 0xf;
 		return true;
@@ -302,6 +308,9 @@ static void said(struct ds_channel *ch, const struct ds_option *opt)
 		ch->probes++;
 	} else {
 		ds_said(&ch->ends, opt);
+		/* It says all that a reply would. */
+		ch->reply_due = false;
+		ch->probe_due = false;
 	}
 }
 
@@ -312,12 +321,14 @@ static unsigned int channel_out(struct ds_channel *ch, struct sk_buff *skb,
 	struct ds_member *m = ch->member;
 	struct ds_net *dn = m->group->dn;
 	unsigned int verdict = NF_ACCEPT;
-	bool moves = seg->payload || seg->fin || seg->rst;
+	bool moves = carries_something(seg);
 	struct ds_option opt;
 	bool red;
 	int err;
 
 	spin_lock_bh(&m->lock);
+	if (m->gone)
+		goto out;
 	if (moves && (ds_is_gated(&m->colour, &ch->ends, seg->reach, seg->rst) ||
 		      ds_queue_must_follow(&m->gate, ch, skb))) {
 		ds_count(dn, gated);
@@ -340,6 +351,10 @@ static unsigned int channel_out(struct ds_channel *ch, struct sk_buff *skb,
 		verdict = NF_DROP;
 	} else {
 		ds_count(dn, tag_no_room_white);
+		if (opt.flags & DISTSNAP_OPT_PROBE) {
+			ch->probe_due = false;
+			ch->probes++;
+		}
 	}
 out:
 	spin_unlock_bh(&m->lock);
@@ -437,6 +452,8 @@ static int device_event(struct notifier_block *nb, unsigned long event, void *pt
 
 	if (event != NETDEV_GOING_DOWN && event != NETDEV_DOWN &&
 	    event != NETDEV_UNREGISTER)
+		return NOTIFY_DONE;
+	if (!dn)	/* the namespace is being unwound before our init */
 		return NOTIFY_DONE;
 	mutex_lock(&ds_mutex);
 	list_for_each_entry(g, &dn->groups, node) {

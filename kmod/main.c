@@ -23,6 +23,7 @@ static int __init ds_init(void)
 	ds_wq = alloc_workqueue("distsnap", WQ_HIGHPRI | WQ_UNBOUND, 0);
 	if (!ds_wq)
 		return -ENOMEM;
+	ds_park_setup();
 	err = ds_workers_init();
 	if (err)
 		goto err_wq;
@@ -55,8 +56,8 @@ err_wq:
 static void __exit ds_exit(void)
 {
 	ds_netlink_exit();
+	ds_notifier_exit();	/* replays every device: the groups must be there */
 	ds_pernet_exit();
-	ds_notifier_exit();
 	ds_workers_exit();
 	destroy_workqueue(ds_wq);
 	ds_park_exit();

@@ -92,7 +92,7 @@ struct ds_member *ds_member_join(struct ds_group *g, struct pid *pid,
 	ds_park_init(&m->park);
 	kthread_init_work(&m->record_work, ds_member_record);
 	init_completion(&m->answered);
-	init_completion(&m->published);
+	init_waitqueue_head(&m->ended);
 
 	list_add_tail(&m->node, &g->members);
 	g->n_members++;
@@ -135,6 +135,8 @@ void ds_member_leave(struct ds_member *m)
 		m->next_rec->state = DISTSNAP_S_ABORTED;
 		m->next_rec = NULL;
 	}
+	ds_queue_release(&m->gate);
+	ds_queue_release(&m->hold);
 	spin_unlock_bh(&m->lock);
 	ds_member_drain(m);
 	ds_park_forget(m);
@@ -176,6 +178,8 @@ bool ds_member_is_dead(const struct ds_member *m)
 
 /* Sockets found in a file table, each with a reference. */
 struct found {
+	const struct net *net;
+	unsigned int unseen;
 	struct sock **sks;
 	unsigned int n;
 	unsigned int max;
@@ -209,13 +213,19 @@ static int find_in_file(const void *p, struct file *file, unsigned int fd)
 	struct socket *sock = sock_from_file(file);
 	struct sock *sk = sock ? sock->sk : NULL;
 
+	if (sk && sk->sk_protocol == IPPROTO_MPTCP)
+		f->unseen++;
 	if (!sk || sk->sk_type != SOCK_STREAM || sk->sk_protocol != IPPROTO_TCP ||
 	    (sk->sk_family != AF_INET && sk->sk_family != AF_INET6))
 		return 0;
-	if (READ_ONCE(sk->sk_state) == TCP_LISTEN)
+	if (!net_eq(sock_net(sk), f->net))
+		f->unseen++;
+	else if (READ_ONCE(sk->sk_state) == TCP_LISTEN)
 		find_unaccepted(f, sk);
-	else
+	else if (READ_ONCE(sk->sk_state) != TCP_CLOSE)
 		find(f, sk);
+	else if (!skb_queue_empty_lockless(&sk->sk_receive_queue))
+		f->unseen++;
 	return 0;
 }
 
@@ -251,7 +261,7 @@ static void find_sockets(struct ds_member *m, struct found *f)
  */
 int ds_member_scan(struct ds_member *m)
 {
-	struct found f = { .max = 64 };
+	struct found f = { .max = 64, .net = m->group->dn->net };
 	int ret = 0, err = 0, new = 0;
 	unsigned int i;
 
@@ -261,6 +271,7 @@ int ds_member_scan(struct ds_member *m)
 		if (!f.sks)
 			return -ENOMEM;
 		f.n = 0;
+		f.unseen = 0;
 		find_sockets(m, &f);
 		if (f.n <= f.max)
 			break;
@@ -269,6 +280,7 @@ int ds_member_scan(struct ds_member *m)
 		kvfree(f.sks);
 		f.max = f.n * 2;
 	}
+	m->unseen = f.unseen;
 	for (i = 0; i < f.n; i++) {
 		ret = ds_channel_track(m, f.sks[i]);
 		if (ret < 0)
@@ -282,30 +294,50 @@ int ds_member_scan(struct ds_member *m)
 }
 
 /**
- * ds_member_begin() - trigger the recording of an epoch
+ * ds_member_trigger() - trigger the recording of an epoch
  * @m: the member
  * @epoch: the epoch
- * @flags: DISTSNAP_F_*
+ * @light: without memory image
  *
  * From here on red segments are held.
  *
- * Context: process; group->mutex.
+ * Context: any, member->lock.
  *
  * Return: false when it is busy or has consumed @epoch already.
  */
-bool ds_member_begin(struct ds_member *m, u32 epoch, u32 flags)
+bool ds_member_trigger(struct ds_member *m, u32 epoch, bool light)
 {
-	bool begun;
+	lockdep_assert_held(&m->lock);
+	if (m->gone || !ds_trigger(&m->colour, epoch))
+		return false;
+	m->triggered = ktime_get();
+	m->flags = light ? DISTSNAP_F_LIGHT : 0;
+	ds_count(m->group->dn, triggered);
+	return true;
+}
 
+/* ds_member_given_up() - shall its recording be aborted?  Any context. */
+bool ds_member_given_up(struct ds_member *m)
+{
+	u32 abort = READ_ONCE(m->abort);
+
+	return READ_ONCE(m->gone) ||
+	       (abort && abort == READ_ONCE(m->colour.current_epoch));
+}
+
+/**
+ * ds_member_abort() - give an epoch up, be it being recorded or still open
+ * @m: the member
+ * @epoch: the epoch
+ *
+ * Does not wait: the worker or the tick sees to it.
+ */
+void ds_member_abort(struct ds_member *m, u32 epoch)
+{
 	spin_lock_bh(&m->lock);
-	begun = !m->gone && ds_trigger(&m->colour, epoch);
-	if (begun) {
-		m->triggered = ktime_get();
-		m->flags = flags;
-		ds_count(m->group->dn, triggered);
-	}
+	m->abort = epoch;
 	spin_unlock_bh(&m->lock);
-	return begun;
+	complete(&m->answered);
 }
 
 /* ds_member_drain() - let go what waited; context: process, member->mutex */

@@ -30,12 +30,16 @@
  * @hold: incoming segments that wait
  * @gate: outgoing segments that wait
  * @gone: has left the group; not to be recorded any more
+ * @abort: an epoch that somebody wants aborted
+ * @unseen: sockets of the member that cannot be recorded, at the last scan:
+ *	MPTCP, closed with bytes unread, or of another namespace; @mutex
  * @asking: the agent is asked for the local state of the epoch in @colour
  * @status: its answer, a positive errno or 0, and @message its words
  * @park: see park.h
  * @record_work: runs a recording on a FIFO worker
  * @answered: the agent has recorded the local state, @status says how
- * @published: the recording has ended, one way or the other
+ * @ended: whoever waits for @round to change: a recording has ended
+ * @round: counts recordings; @lock
  */
 struct ds_member {
 	struct list_head node;
@@ -58,12 +62,15 @@ struct ds_member {
 	struct ds_queue gate;
 	bool gone;
 	bool asking;
+	u32 abort;
+	unsigned int unseen;
 	int status;
 	char message[64];
 	struct ds_park park;
 	struct kthread_work record_work;
 	struct completion answered;
-	struct completion published;
+	wait_queue_head_t ended;
+	unsigned int round;
 };
 
 struct ds_member *ds_member_join(struct ds_group *g, struct pid *pid,
@@ -75,8 +82,10 @@ struct ds_member *ds_member_by_pid(struct ds_group *g, struct pid *pid);
 struct ds_member *ds_member_by_id(struct ds_group *g, u32 id);
 bool ds_member_is_dead(const struct ds_member *m);
 int ds_member_scan(struct ds_member *m);
-bool ds_member_begin(struct ds_member *m, u32 epoch, u32 flags);
+bool ds_member_trigger(struct ds_member *m, u32 epoch, bool light);
 void ds_member_record(struct kthread_work *work);
 void ds_member_drain(struct ds_member *m);
+bool ds_member_given_up(struct ds_member *m);
+void ds_member_abort(struct ds_member *m, u32 epoch);
 
 #endif /* _DISTSNAP_MEMBER_H */

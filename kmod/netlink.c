@@ -488,6 +488,7 @@ out:
 static int begin(struct ds_group *g, u32 epoch, u32 flags,
 		 struct netlink_ext_ack *extack, u32 *out)
 {
+	bool far;
 	u32 last;
 
 	if (list_empty(&g->members)) {
@@ -495,6 +496,7 @@ static int begin(struct ds_group *g, u32 epoch, u32 flags,
 			       "nothing to photograph: the group has no members on this node, use 'distsnap join'");
 		return -ENOENT;
 	}
+	ds_group_begin(g);	/* what a marker has triggered just now comes first */
 	if (ds_group_has_open(g)) {
 		NL_SET_ERR_MSG(extack, "a snapshot is open on this node: wait until it is done");
 		return -EBUSY;
@@ -503,7 +505,8 @@ static int begin(struct ds_group *g, u32 epoch, u32 flags,
 	last = g->last;
 	if (!epoch)
 		epoch = ds_epoch_next(last);
-	if (ds_epoch_after(epoch, last)) {
+	far = last && (s32)(epoch - last) > DS_EPOCH_JUMP_MAX;
+	if (ds_epoch_after(epoch, last) && !far) {
 		g->last = epoch;
 		g->want = epoch;
 		g->want_flags = flags | DISTSNAP_F_INITIATOR;
@@ -512,6 +515,11 @@ static int begin(struct ds_group *g, u32 epoch, u32 flags,
 	if (!ds_epoch_after(epoch, last)) {
 		NL_SET_ERR_MSG(extack, "this epoch is not newer than the last one");
 		return -ESTALE;
+	}
+	if (far) {
+		NL_SET_ERR_MSG(extack,
+			       "this epoch is more than 65536 ahead: other hosts would not record it");
+		return -ERANGE;
 	}
 	ds_group_wake(g, 0);
 	ds_group_begin(g);
@@ -610,18 +618,22 @@ static int recorded(struct sk_buff *skb, struct genl_info *info)
 {
 	const char *message = name_of(info, DISTSNAP_A_MESSAGE);
 	struct ds_member *m;
+	unsigned int round;
+	u32 epoch;
 	bool ok;
 
 	if (!info->attrs[DISTSNAP_A_EPOCH] || !info->attrs[DISTSNAP_A_STATUS]) {
 		NL_SET_ERR_MSG(info->extack, "epoch or status is missing");
 		return -EINVAL;
 	}
+	epoch = nla_get_u32(info->attrs[DISTSNAP_A_EPOCH]);
 	m = get_member(info);
 	if (IS_ERR(m))
 		return PTR_ERR(m);
 	spin_lock_bh(&m->lock);
+	round = m->round;
 	ok = m->asking && m->group->agent == info->snd_portid &&
-	     m->colour.current_epoch == nla_get_u32(info->attrs[DISTSNAP_A_EPOCH]);
+	     m->colour.current_epoch == epoch;
 	if (ok) {
 		m->asking = false;
 		m->status = nla_get_u32(info->attrs[DISTSNAP_A_STATUS]);
@@ -629,9 +641,13 @@ static int recorded(struct sk_buff *skb, struct genl_info *info)
 		complete(&m->answered);
 	}
 	spin_unlock_bh(&m->lock);
-	if (ok)
-		wait_for_completion(&m->published);
-	else
+	if (ok) {
+		wait_event(m->ended, READ_ONCE(m->round) != round);
+		/* A failure of the agent's own is no news to it. */
+		ok = nla_get_u32(info->attrs[DISTSNAP_A_STATUS]) ||
+		     !ds_epoch_after(epoch, READ_ONCE(m->colour.recorded));
+	}
+	if (!ok)
 		NL_SET_ERR_MSG(info->extack, "this recording was given up meanwhile");
 	ds_member_put(m);
 	return ok ? 0 : -ESTALE;
@@ -655,15 +671,8 @@ static int abort_snap(struct sk_buff *skb, struct genl_info *info)
 	if (!snap) {
 		err = -ENOENT;
 	} else if (ds_snap_is_open(snap)) {
-		list_for_each_entry(m, &g->members, node) {
-			mutex_lock(&m->mutex);
-			if (m->rec && m->rec->snap == snap) {
-				ds_reason_add(&m->rec->reasons,
-					      "member %s: aborted by request", m->name);
-				ds_record_detach(m, DISTSNAP_S_ABORTED);
-			}
-			mutex_unlock(&m->mutex);
-		}
+		list_for_each_entry(m, &g->members, node)
+			ds_member_abort(m, snap->epoch);
 		ds_group_wake(g, 0);
 	}
 	mutex_unlock(&g->mutex);
@@ -767,13 +776,21 @@ static void agent_gone(struct ds_group *g)
 static int socket_event(struct notifier_block *nb, unsigned long event, void *ptr)
 {
 	struct netlink_notify *n = ptr;
+	struct ds_net *dn = ds_net(n->net);
 	struct ds_group *g;
-	bool was;
+	bool was = false;
 
-	if (event != NETLINK_URELEASE || n->protocol != NETLINK_GENERIC)
+	if (event != NETLINK_URELEASE || n->protocol != NETLINK_GENERIC || !dn)
+		return NOTIFY_DONE;
+	/* Nearly every socket is nobody's agent: no mutex for those. */
+	rcu_read_lock();
+	list_for_each_entry_rcu(g, &dn->groups, node)
+		was |= READ_ONCE(g->agent) == n->portid;
+	rcu_read_unlock();
+	if (!was)
 		return NOTIFY_DONE;
 	mutex_lock(&ds_mutex);
-	list_for_each_entry(g, &ds_net(n->net)->groups, node) {
+	list_for_each_entry(g, &dn->groups, node) {
 		spin_lock_bh(&g->lock);
 		was = g->agent == n->portid;
 		if (was)

@@ -50,7 +50,7 @@ static u32 attr_u32(struct nlattr **attrs, int type)
 	return attrs[type] ? nla_get_u32(attrs[type]) : 0;
 }
 
-static int start(struct netlink_callback *cb, struct ctx *ctx)
+static int start(struct netlink_callback *cb, struct ctx *ctx, bool inside)
 {
 	struct net *net = sock_net(cb->skb->sk);
 	struct nlattr **attrs;
@@ -60,6 +60,11 @@ static int start(struct netlink_callback *cb, struct ctx *ctx)
 	BUILD_BUG_ON(sizeof(*ctx) > sizeof(cb->ctx));
 	if (ctx->started)
 		return 0;
+	/* Whoever joined had to be allowed to look inside; so has who fetches. */
+	if (inside && !netlink_ns_capable(cb->skb, net->user_ns, CAP_SYS_PTRACE)) {
+		NL_SET_ERR_MSG(cb->extack, "needs CAP_SYS_PTRACE");
+		return -EPERM;
+	}
 	attrs = kcalloc(DISTSNAP_A_MAX + 1, sizeof(*attrs), GFP_KERNEL);
 	if (!attrs)
 		return -ENOMEM;
@@ -120,7 +125,8 @@ static int walk_groups(struct sk_buff *skb, struct netlink_callback *cb, u8 cmd,
 	int err;
 
 	mutex_lock(&ds_mutex);
-	err = start(cb, w.ctx);
+	err = start(cb, w.ctx, cmd == DISTSNAP_CMD_THREAD_GET ||
+			       cmd == DISTSNAP_CMD_DATA_GET);
 	if (!err) {
 		list_for_each_entry(g, &dn->groups, node) {
 			if (w.ctx->id && w.ctx->id != g->id)

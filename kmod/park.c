@@ -29,9 +29,9 @@ enum state {
  * @member: a reference
  * @ref: one for the table, one while queued or in the callback
  * @state: see above
- * @seen: the last pass found the thread alive
  * @looked: ds_park_look() saw it asleep
  * @switches: its context switches then
+ * @exec_id: and how many programs it had run
  */
 struct ds_parked {
 	struct hlist_node node;
@@ -40,9 +40,9 @@ struct ds_parked {
 	struct ds_member *member;
 	refcount_t ref;
 	enum state state;
-	bool seen;
 	bool looked;
 	unsigned long switches;
+	u32 exec_id;
 };
 
 /* Callbacks that run our code; the module must not go while there are any. */
@@ -66,6 +66,13 @@ static void parked_put(struct ds_parked *pt)
 	kfree(pt);
 }
 
+/* Whoever is dying, or makes way for exec, will not see user mode again. */
+static bool is_dying(struct task_struct *t)
+{
+	return fatal_signal_pending(t) || READ_ONCE(t->flags) & PF_EXITING ||
+	       READ_ONCE(t->signal->flags) & SIGNAL_GROUP_EXIT;
+}
+
 /*
  * Runs in the thread itself on its way to user mode (or to its end).  A second
  * park may begin while it is still here: it just stays.  SIGKILL lets it through
@@ -81,9 +88,7 @@ static void callback(struct callback_head *work)
 	pt->state = CALLBACK;
 	p->arrivals++;
 	wake_up(&p->changed);
-	/* Whoever is dying will not see user mode again. */
-	while (p->on && !fatal_signal_pending(current) &&
-	       !(current->flags & PF_EXITING)) {
+	while (p->on && !is_dying(current)) {
 		prepare_to_wait(&p->release, &wait, TASK_KILLABLE);
 		spin_unlock(&p->lock);
 		schedule();
@@ -245,7 +250,7 @@ int ds_park(struct ds_member *m, ktime_t deadline, struct ds_record *rec)
 	for (;;) {
 		arrivals = READ_ONCE(p->arrivals);
 		missing = pass(m, &stray);
-		if (missing <= 0 || m->gone)
+		if (missing <= 0 || ds_member_given_up(m))
 			break;
 		if (ktime_after(ktime_get(), deadline)) {
 			ds_count(m->group->dn, park_late);
@@ -261,7 +266,7 @@ int ds_park(struct ds_member *m, ktime_t deadline, struct ds_record *rec)
 		ds_reason_add(&rec->reasons, missing == -ESRCH ?
 			      "member %s: the process has ended" :
 			      "member %s: no memory to park its threads", m->name);
-	return m->gone ? -ECANCELED : missing;
+	return ds_member_given_up(m) ? -ECANCELED : missing;
 }
 
 /* NT_PRSTATUS as a debugger wants it; the stack may go while we look. */
@@ -295,25 +300,36 @@ static bool read_regs(struct task_struct *t, struct ds_thread *out)
 	return true;
 }
 
+static const struct user_regset *fpregs;	/* set once, by ds_park_setup() */
+
 static void read_fpregs(struct task_struct *t, struct ds_thread *out)
 {
-	const struct user_regset_view *view = task_user_regset_view(t);
-	unsigned int i;
 	void *data = NULL;
 	int len;
 
-	for (i = 0; i < view->n; i++) {
-		const struct user_regset *rs = &view->regsets[i];
-
-		if (rs->core_note_type != NT_PRFPREG)
-			continue;
-		len = regset_get_alloc(t, rs, rs->n * rs->size, &data);
-		if (len > 0) {
-			out->fpregs = data;
-			out->fplen = len;
-		}
+	if (!fpregs)
 		return;
+	len = regset_get_alloc(t, fpregs, fpregs->n * fpregs->size, &data);
+	if (len > 0) {
+		out->fpregs = data;
+		out->fplen = len;
 	}
+}
+
+/**
+ * ds_park_setup() - find the floating-point register set
+ *
+ * Of the program that loads us: task_user_regset_view() looks at the stack, which
+ * a dying member may have lost already.  Reading the set itself does not.
+ */
+void ds_park_setup(void)
+{
+	const struct user_regset_view *view = task_user_regset_view(current);
+	unsigned int i;
+
+	for (i = 0; view->e_machine == EM_X86_64 && i < view->n; i++)
+		if (view->regsets[i].core_note_type == NT_PRFPREG)
+			fpregs = &view->regsets[i];
 }
 
 /**
@@ -365,6 +381,7 @@ int ds_park_look(struct ds_member *m, struct ds_record *rec)
 		out->tid = get_task_pid(pt->task, PIDTYPE_PID);
 		n++;
 		read_fpregs(pt->task, out);
+		pt->exec_id = pt->task->self_exec_id;
 		pt->looked = true;
 	}
 	rec->threads = threads;
@@ -397,11 +414,20 @@ bool ds_park_unmoved(struct ds_member *m)
 	return ds_park_complete(m);
 }
 
+/* Has a thread whose registers were recorded died, or run another program? */
+static bool is_another(const struct ds_parked *pt)
+{
+	return READ_ONCE(pt->task->exit_state) ||
+	       READ_ONCE(pt->task->flags) & PF_EXITING ||
+	       READ_ONCE(pt->task->self_exec_id) != pt->exec_id;
+}
+
 /**
- * ds_park_complete() - is every live thread still kept out of user mode?
+ * ds_park_complete() - is the member still what was recorded, and parked?
  * @m: the member
  *
- * A sleeper that woke inside clone() may have made a thread; SIGKILL lets one go.
+ * A sleeper that woke inside clone() may have made a thread, one in execve()
+ * another program; SIGKILL lets one go.
  *
  * Context: process, member->mutex.
  */
@@ -409,6 +435,8 @@ bool ds_park_complete(struct ds_member *m)
 {
 	struct ds_park *p = &m->park;
 	struct task_struct *leader, *t;
+	struct ds_parked *pt;
+	unsigned int bkt;
 	bool ok = false;
 
 	rcu_read_lock();
@@ -416,8 +444,6 @@ bool ds_park_complete(struct ds_member *m)
 	if (leader && !(READ_ONCE(leader->signal->flags) & SIGNAL_GROUP_EXIT)) {
 		ok = true;
 		for_each_thread(leader, t) {
-			struct ds_parked *pt;
-
 			if (READ_ONCE(t->exit_state) ||
 			    READ_ONCE(t->flags) & PF_EXITING)
 				continue;
@@ -427,6 +453,9 @@ bool ds_park_complete(struct ds_member *m)
 		}
 	}
 	rcu_read_unlock();
+	hash_for_each(p->threads, bkt, pt, node)
+		if (pt->looked && is_another(pt))
+			ok = false;
 	return ok;
 }
 

@@ -44,6 +44,7 @@ bool ds_park_unmoved(struct ds_member *m);
 bool ds_park_complete(struct ds_member *m);
 void ds_unpark(struct ds_member *m);
 void ds_park_forget(struct ds_member *m);
+void ds_park_setup(void);
 void ds_park_exit(void);
 
 #endif /* _DISTSNAP_PARK_H */

@@ -69,7 +69,8 @@ unsigned int ds_queue_steal(struct ds_queue *q, struct ds_channel *ch,
 	s = kmalloc(sizeof(*s), GFP_ATOMIC | __GFP_NOWARN);
 	if (!s)
 		goto drop;
-	if (!skb_dst_force(skb) && q->kind == DS_GATE) {
+	/* Without a route it could not go on. */
+	if (!skb_dst_force(skb) || !ds_channel_get_maybe_zero(ch)) {
 		kfree(s);
 		goto drop;
 	}
@@ -79,7 +80,6 @@ unsigned int ds_queue_steal(struct ds_queue *q, struct ds_channel *ch,
 	s->skb = skb;
 	s->state = *state;
 	s->ch = ch;
-	ds_channel_get(ch);
 	if (state->in)
 		dev_hold(state->in);
 	if (state->out)
@@ -89,11 +89,12 @@ unsigned int ds_queue_steal(struct ds_queue *q, struct ds_channel *ch,
 	held = atomic64_add_return(skb->truesize, &g->held);
 	if (ch->cut && held > atomic64_read(&ch->cut->rec->snap->held_max))
 		atomic64_set(&ch->cut->rec->snap->held_max, held);
-	if (list_empty(&q->draining) || !ch->behind[q->kind]) {
-		list_add_tail(&s->node, &q->waiting);
-	} else {
+	/* One that comes back red, for a newer epoch, waits for that one. */
+	if (ds_queue_must_follow(q, ch, skb)) {
 		list_add_tail(&s->node, &q->draining);
 		ch->behind[q->kind]++;
+	} else {
+		list_add_tail(&s->node, &q->waiting);
 	}
 	return NF_STOLEN;
 drop:
@@ -132,7 +133,22 @@ static void unaccount(struct ds_queue *q, struct ds_stolen *s)
 }
 
 /**
- * ds_queue_drain() - let in, or out, all that waits
+ * ds_queue_release() - what waits now shall go, and what comes now follows it
+ * @q: hold or gate
+ *
+ * Context: member->lock; followed by ds_queue_drain().
+ */
+void ds_queue_release(struct ds_queue *q)
+{
+	struct ds_stolen *s;
+
+	list_for_each_entry(s, &q->waiting, node)
+		s->ch->behind[q->kind]++;
+	list_splice_tail_init(&q->waiting, &q->draining);
+}
+
+/**
+ * ds_queue_drain() - let in, or out, all that was released
  * @m: the member
  * @q: its hold or gate
  *
@@ -147,9 +163,6 @@ void ds_queue_drain(struct ds_member *m, struct ds_queue *q)
 
 	lockdep_assert_held(&m->mutex);
 	spin_lock_bh(&m->lock);
-	list_for_each_entry(s, &q->waiting, node)
-		s->ch->behind[q->kind]++;
-	list_splice_tail_init(&q->waiting, &q->draining);
 	while (!list_empty(&q->draining)) {
 		s = list_first_entry(&q->draining, struct ds_stolen, node);
 		list_del(&s->node);

@@ -22,7 +22,7 @@ enum ds_queue_kind {
 
 /**
  * struct ds_queue - first in, first out; member->lock
- * @waiting: struct ds_stolen
+ * @waiting: struct ds_stolen, until ds_queue_release()
  * @draining: the part that is on its way; newer segments of the same channel
  *	queue behind it, or they would overtake and cause retransmissions
  * @reentering: the segment that goes through the hook again at this moment
@@ -42,6 +42,7 @@ unsigned int ds_queue_steal(struct ds_queue *q, struct ds_channel *ch,
 			    struct sk_buff *skb, const struct nf_hook_state *state);
 bool ds_queue_must_follow(const struct ds_queue *q, const struct ds_channel *ch,
 			  const struct sk_buff *skb);
+void ds_queue_release(struct ds_queue *q);
 void ds_queue_drain(struct ds_member *m, struct ds_queue *q);
 void ds_queue_flush(struct ds_member *m, struct ds_queue *q,
 		    const struct net_device *dev);

@@ -151,14 +151,16 @@ static enum distsnap_state worse(enum distsnap_state a, enum distsnap_state b)
  */
 void ds_snap_finish(struct ds_group *g, struct ds_snap *snap)
 {
+	enum distsnap_state state = DISTSNAP_S_DONE;
 	struct ds_record *rec;
 
 	lockdep_assert_held(&g->mutex);
-	snap->state = DISTSNAP_S_DONE;
 	list_for_each_entry(rec, &snap->records, node)
-		snap->state = worse(snap->state, rec->state);
-	if (list_empty(&snap->records))
-		snap->state = DISTSNAP_S_ABORTED;
+		state = worse(state, rec->state);
+	/* A member that was not recorded at all left a reason here. */
+	if (list_empty(&snap->records) || !list_empty(&snap->reasons))
+		state = worse(state, DISTSNAP_S_ABORTED);
+	snap->state = state;
 	ds_netlink_done(g, snap);
 }
 
@@ -235,14 +237,22 @@ void ds_record_detach(struct ds_member *m, enum distsnap_state state)
 		if (ch->cut)
 			ch->cut->logging = false;
 		ch->cut = NULL;
-		if (ch->ends.out_state == DS_OUT_ARMED)
-			ch->ends.out_state = DS_OUT_MISSED;
+		if (ch->ends.out_state != DS_OUT_ARMED)
+			continue;
+		ch->ends.out_state = DS_OUT_MISSED;
+		/* Perhaps it is no member any more: ask again. */
+		if (state == DISTSNAP_S_EXPIRED &&
+		    ch->peer == DISTSNAP_PEER_MEMBER) {
+			ch->peer = DISTSNAP_PEER_UNKNOWN;
+			ch->probes = 0;
+		}
 	}
-	if (rec)
-		rec->state = state;
-	spin_unlock_bh(&m->lock);
-	if (rec)
+	if (rec) {
 		rec->done_ns = ktime_to_ns(ktime_sub(ktime_get(), rec->snap->t0));
+		/* Last: from here on the tick may finish and free it. */
+		smp_store_release(&rec->state, state);
+	}
+	spin_unlock_bh(&m->lock);
 }
 
 /**
@@ -296,6 +306,7 @@ struct ds_cut *ds_cut_create(struct ds_record *rec, struct ds_channel *ch)
 	for (i = 0; i < DS_ORIGINS; i++)
 		__skb_queue_head_init(&cut->q[i]);
 
+	ds_channel_recheck(ch);
 	spin_lock_bh(&m->lock);
 	cut->peer = ch->peer;
 	if (ds_channel_waits_for_peer(ch)) {

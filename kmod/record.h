@@ -43,7 +43,7 @@ struct ds_reason {
  * @realtime: the same moment on CLOCK_REALTIME, ns
  * @records: struct ds_record
  * @n_records: how many
- * @bytes: captured and logged so far; any context
+ * @bytes: memory that captured and logged segments take; any context
  * @held_max: bytes that waited at once, at most; any context
  * @reasons: struct ds_reason
  */
@@ -103,6 +103,7 @@ struct ds_record {
  * @pending_out: our marker is not answered yet; member->lock
  * @logging: clone what comes in; member->lock
  * @captured: positions and queues are set; member->lock
+ * @log_lost: the log has a hole; member->lock
  * @rcv_nxt: sequence number of @in_next, to convert others
  * @marker: sequence number of the peer's anchor, with CUT_CLOSED
  * @q: clones by origin, positions in TCP_SKB_CB; member->lock until finished
@@ -126,6 +127,7 @@ struct ds_cut {
 	bool pending_out;
 	bool logging;
 	bool captured;
+	bool log_lost;
 	u32 snd_una;
 	u32 rcv_nxt;
 	u32 marker;

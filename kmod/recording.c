@@ -32,10 +32,12 @@ static u64 since(const struct ds_record *rec)
 /* Sockets that are not tracked or have no cut yet. */
 static int observe(struct ds_member *m, struct ds_record *rec, ktime_t deadline)
 {
-	struct ds_channel *ch;
+	struct ds_channel *ch, *tmp;
 	int ret, new = 0;
 
 	while ((ret = ds_member_scan(m)) == -EAGAIN) {
+		if (ds_member_given_up(m))
+			return -ECANCELED;
 		if (ktime_after(ktime_get(), deadline)) {
 			ds_reason_add(&rec->reasons,
 				      "member %s: a new socket stays busy", m->name);
@@ -46,10 +48,14 @@ static int observe(struct ds_member *m, struct ds_record *rec, ktime_t deadline)
 	if (ret == -EBUSY)
 		ds_reason_add(&rec->reasons,
 			      "member %s: holds a socket of another member", m->name);
+	if (!ret && m->unseen && list_empty(&rec->reasons))
+		ds_reason_add(&rec->reasons,
+			      "member %s: %u of its sockets cannot be recorded (MPTCP, closed with bytes unread, or of another namespace)",
+			      m->name, m->unseen);
 	if (ret < 0)
 		return ret;
-	list_for_each_entry(ch, &m->channels, node) {
-		if (ch->cut)
+	list_for_each_entry_safe(ch, tmp, &m->channels, node) {
+		if (ds_channel_bury(ch) || ch->cut)
 			continue;
 		if (!ds_cut_create(rec, ch))
 			return -ENOMEM;
@@ -77,7 +83,7 @@ static int local_state(struct ds_member *m, struct ds_record *rec, ktime_t deadl
 	if (!ds_netlink_ask(m, rec->snap->epoch, left)) {
 		ds_reason_add(&rec->reasons,
 			      "member %s: no agent to record its memory", m->name);
-	} else if (!m->gone &&
+	} else if (!ds_member_given_up(m) &&
 		   !wait_for_completion_timeout(&m->answered,
 						usecs_to_jiffies(left))) {
 		ds_reason_add(&rec->reasons,
@@ -94,7 +100,7 @@ static int local_state(struct ds_member *m, struct ds_record *rec, ktime_t deadl
 	spin_lock_bh(&m->lock);
 	m->asking = false;
 	spin_unlock_bh(&m->lock);
-	return m->gone ? -ECANCELED : err;
+	return ds_member_given_up(m) ? -ECANCELED : err;
 }
 
 /* Steps 1 to 4. */
@@ -142,11 +148,15 @@ static int record(struct ds_member *m, struct ds_record *rec)
 	return err;
 }
 
-/* Step 5, or its opposite; returns a newer epoch that waits, or 0. */
+/*
+ * Step 5, or its opposite.  A newer marker that came meanwhile triggers in the
+ * same instant, so that nothing red for it slips through.  Returns its epoch or 0.
+ */
 static u32 settle(struct ds_member *m, struct ds_record *rec, bool ok)
 {
 	struct ds_channel *ch;
 	u32 epoch, newer = 0;
+	bool light = false;
 
 	spin_lock_bh(&m->lock);
 	if (ok) {
@@ -158,12 +168,18 @@ static u32 settle(struct ds_member *m, struct ds_record *rec, bool ok)
 	list_for_each_entry(ch, &m->channels, node) {
 		if (!ok)
 			ds_disarm(&ch->ends);
-		epoch = ds_answer_kept(&m->colour, &ch->ends);
-		if (ds_epoch_after(epoch, newer))
+		epoch = ds_answer_kept(&m->colour, &ch->ends, rec->snap->epoch);
+		if (ds_epoch_after(epoch, newer)) {
 			newer = epoch;
+			light = ch->ends.in_light;
+		}
 	}
-	spin_unlock_bh(&m->lock);
 	rec->recorded_ns = ok ? since(rec) : 0;
+	if (newer && !ds_member_trigger(m, newer, light))
+		newer = 0;
+	ds_queue_release(&m->gate);
+	ds_queue_release(&m->hold);
+	spin_unlock_bh(&m->lock);
 	return newer;
 }
 
@@ -176,10 +192,13 @@ static void speak(struct ds_member *m)
 		bool due;
 
 		spin_lock_bh(&m->lock);
-		due = ds_is_marking(&m->colour, &ch->ends) || ch->ends.answer_due;
+		due = ds_is_marking(&m->colour, &ch->ends) ||
+		      ds_answer_waits(&m->colour, &ch->ends);
 		spin_unlock_bh(&m->lock);
+		if (!due)
+			continue;
 		ch->backoff = DS_MARKER_MIN;
-		ch->next = jiffies + (due && ds_channel_speak(ch) ? ch->backoff : 0);
+		ch->next = jiffies + (ds_channel_speak(ch) ? ch->backoff : 0);
 	}
 }
 
@@ -191,6 +210,7 @@ void ds_member_record(struct kthread_work *work)
 {
 	struct ds_member *m = container_of(work, struct ds_member, record_work);
 	struct ds_group *g = m->group;
+	struct ds_channel *ch;
 	struct ds_record *rec;
 	u32 newer;
 	int err;
@@ -198,7 +218,7 @@ void ds_member_record(struct kthread_work *work)
 	mutex_lock(&m->mutex);
 	/* A newer epoch ends the older one, whose channels stay as they are. */
 	if (m->rec) {
-		bool done = !m->rec->pending;
+		bool done = !READ_ONCE(m->rec->pending);
 
 		if (!done)
 			ds_reason_add(&m->rec->reasons,
@@ -209,14 +229,19 @@ void ds_member_record(struct kthread_work *work)
 	rec = m->rec = m->next_rec;
 	m->next_rec = NULL;
 	if (m->colour.phase == DS_IDLE || !rec) {
-		if (m->colour.phase != DS_IDLE)
+		if (m->colour.phase != DS_IDLE) {
 			ds_abort(&m->colour);
+			ds_count(g->dn, aborted);
+		}
+		list_for_each_entry(ch, &m->channels, node)
+			ds_answer_kept(&m->colour, &ch->ends, m->colour.consumed);
+		ds_queue_release(&m->gate);
+		ds_queue_release(&m->hold);
 		spin_unlock_bh(&m->lock);
 		ds_member_drain(m);
 		goto out;
 	}
 	spin_unlock_bh(&m->lock);
-	reinit_completion(&m->published);
 
 	err = record(m, rec);
 	newer = settle(m, rec, !err);
@@ -233,10 +258,13 @@ void ds_member_record(struct kthread_work *work)
 	} else {
 		ds_count(g->dn, recorded);
 	}
-	complete_all(&m->published);
+	spin_lock_bh(&m->lock);
+	m->round++;
+	spin_unlock_bh(&m->lock);
+	wake_up_all(&m->ended);
 	speak(m);
-	if (newer && ds_member_begin(m, newer, 0))
-		ds_group_want(g, newer, 0);
+	if (newer)
+		ds_group_want(g, newer, m->flags);
 out:
 	mutex_unlock(&m->mutex);
 	ds_group_wake(g, 0);

@@ -104,8 +104,7 @@ bool ds_seg_parse(struct sk_buff *skb, struct ds_seg *seg)
 		seg->has_opt = ret > 0;
 		seg->bad_opt = ret < 0 ? ret : 0;
 	}
-	if (seg->has_opt)
-		parse_tsval(seg, opts, optlen);
+	parse_tsval(seg, opts, optlen);
 	return true;
 }
 
@@ -116,11 +115,9 @@ bool ds_seg_checksum_ok(struct sk_buff *skb, const struct ds_seg *seg,
 }
 
 /**
- * ds_seg_is_plausible() - might TCP accept this segment?
+ * ds_seg_in_bounds() - might TCP accept a segment with these numbers?
  * @sk: the connection, not locked
- * @skb: the segment at LOCAL_IN
- * @seg: its headers, with an option
- * @hook: NF_INET_LOCAL_IN
+ * @seg: the segment's headers
  *
  * The socket moves on while we look, and TCP raises snd_nxt only after it has
  * sent, so these bounds reject only what TCP is certain to reject too
@@ -128,11 +125,11 @@ bool ds_seg_checksum_ok(struct sk_buff *skb, const struct ds_seg *seg,
  * markers.  Off-path forgers need the sequence window, the acknowledgment
  * window and the time stamp right at once.
  */
-bool ds_seg_is_plausible(const struct sock *sk, struct sk_buff *skb,
-			 const struct ds_seg *seg, unsigned int hook)
+bool ds_seg_in_bounds(const struct sock *sk, const struct ds_seg *seg)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 	u32 rcv_nxt = READ_ONCE(tp->rcv_nxt);
+	struct tcp_options_received opts;
 	u32 window = max(tp->rcv_wnd, (u32)READ_ONCE(tp->window_clamp));
 
 	if (!seg->is_ack || seg->syn)
@@ -143,11 +140,25 @@ bool ds_seg_is_plausible(const struct sock *sk, struct sk_buff *skb,
 	if (ds_seq_after(seg->seq, rcv_nxt + window) ||
 	    ds_seq_before(seg->end, tp->rcv_wup))
 		return false;
-	if (tp->rx_opt.tstamp_ok &&
-	    (!seg->has_tsval ||
-	     (s32)(tp->rx_opt.ts_recent - seg->tsval) > TCP_PAWS_WINDOW))
+	opts = tp->rx_opt;
+	opts.rcv_tsval = seg->tsval;
+	return !opts.tstamp_ok || !seg->has_tsval ||
+	       tcp_paws_check(&opts, TCP_PAWS_WINDOW);
+}
+
+/**
+ * ds_seg_is_plausible() - may the option of this segment act?
+ * @sk: the connection, not locked
+ * @skb: the segment at LOCAL_IN
+ * @seg: its headers
+ * @hook: NF_INET_LOCAL_IN
+ */
+bool ds_seg_is_plausible(const struct sock *sk, struct sk_buff *skb,
+			 const struct ds_seg *seg, unsigned int hook)
+{
+	if (tcp_sk(sk)->rx_opt.tstamp_ok && !seg->has_tsval)
 		return false;
-	return ds_seg_checksum_ok(skb, seg, hook);
+	return ds_seg_in_bounds(sk, seg) && ds_seg_checksum_ok(skb, seg, hook);
 }
 
 /**
@@ -190,13 +201,12 @@ int ds_seg_tag(struct ds_net *dn, struct sk_buff *skb, const struct ds_seg *seg,
 				 skb->len + grow;
 	if (wire > dst_mtu(dst) || skb->len + grow > IP_MAX_MTU)
 		return -ENOSPC;
-	if (grow > 0) {
-		if (skb_cow_head(skb, grow))
-			return -ENOMEM;
+	if (skb_cow_head(skb, max(grow, 0)))
+		return -ENOMEM;
+	if (grow > 0)
 		skb_push(skb, grow);
-	} else {
+	else
 		skb_pull(skb, -grow);
-	}
 	memmove(skb->data, skb->data + grow, fixed);
 	skb_reset_network_header(skb);
 	skb_set_transport_header(skb, seg->iplen);

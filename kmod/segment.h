@@ -47,6 +47,7 @@ struct ds_seg {
 /* Shorter option blocks cannot hold ours: the usual segment stops here. */
 bool ds_seg_may_have_option(const struct sk_buff *skb);
 bool ds_seg_parse(struct sk_buff *skb, struct ds_seg *seg);
+bool ds_seg_in_bounds(const struct sock *sk, const struct ds_seg *seg);
 bool ds_seg_is_plausible(const struct sock *sk, struct sk_buff *skb,
 			 const struct ds_seg *seg, unsigned int hook);
 bool ds_seg_checksum_ok(struct sk_buff *skb, const struct ds_seg *seg,

@@ -20,6 +20,7 @@ static unsigned int receive_marker(const struct ds_colour *m, struct ds_ends *c,
 		/* Kept even in the middle of a recording: it triggers later. */
 		c->in_epoch = opt->epoch;
 		c->in_anchor = opt->anchor;
+		c->in_light = opt->flags & DISTSNAP_OPT_LIGHT;
 		act |= DS_ACT_CLOSED;
 	} else {
 		return DS_ACT_STALE;
@@ -129,9 +130,11 @@ bool ds_trigger(struct ds_colour *m, u32 epoch)
  * @m: the member, being recorded
  * @c: the connection
  * @anchor: write_seq, under the socket's lock
+ * @light: the recording is one without images
  */
-void ds_arm(const struct ds_colour *m, struct ds_ends *c, u32 anchor)
+void ds_arm(const struct ds_colour *m, struct ds_ends *c, u32 anchor, bool light)
 {
+	c->out_light = light;
 	c->out_epoch = m->current_epoch;
 	c->out_anchor = anchor;
 	c->out_state = DS_OUT_ARMED;
@@ -171,18 +174,23 @@ void ds_publish(struct ds_colour *m)
  * ds_answer_kept() - after ds_publish() or ds_abort(): owe what could not be said
  * @m: the member
  * @c: one of its connections
+ * @epoch: the epoch that was published or aborted
  *
  * Return: the epoch that the peer marked if it is one still to be recorded
  * (a newer marker that came during the recording), else 0.
  */
-u32 ds_answer_kept(const struct ds_colour *m, struct ds_ends *c)
+u32 ds_answer_kept(const struct ds_colour *m, struct ds_ends *c, u32 epoch)
 {
-	if (!c->in_epoch)
-		return 0;
-	if (!settled(m, c->in_epoch))
-		return c->in_epoch;
-	c->answer_due = true;
-	return 0;
+	if (c->in_epoch == epoch)
+		c->answer_due = true;
+	return c->in_epoch && !settled(m, c->in_epoch) ? c->in_epoch : 0;
+}
+
+/* ds_skip() - an idle member will not record @epoch, nor any before it */
+void ds_skip(struct ds_colour *m, u32 epoch)
+{
+	if (m->phase == DS_IDLE && ds_epoch_after(epoch, m->consumed))
+		m->consumed = epoch;
 }
 
 /* ds_abort() - give the recording up; its epoch stays consumed for ever */
@@ -212,7 +220,8 @@ bool ds_compose(const struct ds_colour *m, const struct ds_ends *c,
 	bool ack = c->in_epoch && c->in_epoch == m->recorded;
 
 	if (ds_is_marking(m, c)) {
-		opt->flags = DISTSNAP_OPT_MARKER | (ack ? DISTSNAP_OPT_ACK : 0);
+		opt->flags = DISTSNAP_OPT_MARKER | (ack ? DISTSNAP_OPT_ACK : 0) |
+			     (c->out_light ? DISTSNAP_OPT_LIGHT : 0);
 		opt->epoch = c->out_epoch;
 		opt->anchor = c->out_anchor;
 		return true;
@@ -232,20 +241,26 @@ bool ds_compose(const struct ds_colour *m, const struct ds_ends *c,
 	return true;
 }
 
+/* ds_answer_waits() - is an answer due that a segment would carry now? */
+bool ds_answer_waits(const struct ds_colour *m, const struct ds_ends *c)
+{
+	struct ds_option opt = { 0 };
+
+	return c->answer_due && ds_compose(m, c, &opt);
+}
+
 /**
  * ds_said() - a segment with @opt leaves
  * @c: the connection
  * @opt: from ds_compose()
  *
- * Should it be lost, the peer repeats its marker and the answer is due again.
- *
- * Return: true when an answer was due and is given now.
+ * Should it be lost, the peer repeats its marker and the answer is due again.  A
+ * marker of a newer epoch is an answer, too.
  */
-bool ds_said(struct ds_ends *c, const struct ds_option *opt)
+void ds_said(struct ds_ends *c, const struct ds_option *opt)
 {
-	if (!c->answer_due || opt->epoch != c->in_epoch ||
-	    !(opt->flags & (DISTSNAP_OPT_ACK | DISTSNAP_OPT_NAK)))
-		return false;
-	c->answer_due = false;
-	return true;
+	if (opt->epoch == c->in_epoch ?
+	    opt->flags & (DISTSNAP_OPT_ACK | DISTSNAP_OPT_NAK) :
+	    ds_epoch_after(opt->epoch, c->in_epoch))
+		c->answer_due = false;
 }

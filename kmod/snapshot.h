@@ -64,6 +64,8 @@ enum ds_out_state {
  * @out_anchor: write_seq when the member was captured
  * @in_epoch: newest epoch that the peer marked, 0 none
  * @in_anchor: where
+ * @out_light: our marker asks for a recording without images
+ * @in_light: so does the peer's
  * @answer_due: the peer waits for an ACK or NAK of @in_epoch
  * @nak_reason: goes into the NAK (a positive errno)
  */
@@ -73,6 +75,8 @@ struct ds_ends {
 	u32 out_anchor;
 	u32 in_epoch;
 	u32 in_anchor;
+	bool out_light;
+	bool in_light;
 	bool answer_due;
 	u8 nak_reason;
 };
@@ -87,7 +91,7 @@ struct ds_ends {
 #define DS_ACT_STALE		0x40	/* a marker older than one we know */
 #define DS_ACT_CONTRADICTED	0x80	/* another anchor for the same epoch */
 
-/* An epoch further ahead than this is not believed. */
+/* An epoch further ahead than this is never recorded, only skipped. */
 #define DS_EPOCH_JUMP_MAX	0x10000
 
 unsigned int ds_receive(const struct ds_colour *m, struct ds_ends *c,
@@ -95,16 +99,18 @@ unsigned int ds_receive(const struct ds_colour *m, struct ds_ends *c,
 bool ds_is_red(const struct ds_colour *m, const struct ds_ends *c,
 	       const struct ds_option *opt, u32 end, bool reset);
 bool ds_trigger(struct ds_colour *m, u32 epoch);
-void ds_arm(const struct ds_colour *m, struct ds_ends *c, u32 anchor);
+void ds_arm(const struct ds_colour *m, struct ds_ends *c, u32 anchor, bool light);
 void ds_disarm(struct ds_ends *c);
 bool ds_is_gated(const struct ds_colour *m, const struct ds_ends *c, u32 end,
 		 bool reset);
 void ds_publish(struct ds_colour *m);
-u32 ds_answer_kept(const struct ds_colour *m, struct ds_ends *c);
+u32 ds_answer_kept(const struct ds_colour *m, struct ds_ends *c, u32 epoch);
+bool ds_answer_waits(const struct ds_colour *m, const struct ds_ends *c);
+void ds_skip(struct ds_colour *m, u32 epoch);
 void ds_abort(struct ds_colour *m);
 bool ds_is_marking(const struct ds_colour *m, const struct ds_ends *c);
 bool ds_compose(const struct ds_colour *m, const struct ds_ends *c,
 		struct ds_option *opt);
-bool ds_said(struct ds_ends *c, const struct ds_option *opt);
+void ds_said(struct ds_ends *c, const struct ds_option *opt);
 
 #endif /* _DISTSNAP_SNAPSHOT_H */

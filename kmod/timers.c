@@ -9,7 +9,7 @@
 static bool record_tick(struct ds_member *m)
 {
 	struct ds_record *rec = m->rec;
-	bool done, expired;
+	bool done, expired, aborted;
 	ktime_t end;
 
 	if (!rec)
@@ -17,10 +17,16 @@ static bool record_tick(struct ds_member *m)
 	end = ktime_add_ms(rec->snap->t0, READ_ONCE(m->group->limits.snap_max));
 	spin_lock_bh(&m->lock);
 	done = !rec->pending;
+	aborted = m->abort == rec->snap->epoch;
 	spin_unlock_bh(&m->lock);
 	expired = ktime_after(ktime_get(), end);
-	if (!done && !expired)
+	if (!done && !expired && !aborted)
 		return true;
+	if (aborted) {
+		ds_reason_add(&rec->reasons, "member %s: aborted by request", m->name);
+		ds_record_detach(m, DISTSNAP_S_ABORTED);
+		return false;
+	}
 	if (!done) {
 		ds_count(m->group->dn, expired);
 		ds_reason_add(&rec->reasons,
@@ -32,18 +38,15 @@ static bool record_tick(struct ds_member *m)
 }
 
 /* One member's turn; true while it has something going on. */
-static bool member_tick(struct ds_member *m, bool scan, unsigned long *next)
+static bool member_tick(struct ds_member *m, unsigned long *next)
 {
 	struct ds_channel *ch, *tmp;
 	unsigned long now = jiffies;
 	bool busy;
 
 	lockdep_assert_held(&m->mutex);
-	if (scan && ds_member_scan(m) == -EAGAIN)
-		ds_group_want_scan(m->group);
-	list_for_each_entry_safe(ch, tmp, &m->channels, node) {
+	list_for_each_entry_safe(ch, tmp, &m->channels, node)
 		ds_channel_tick(ch, now, next);
-	}
 	busy = record_tick(m);
 	list_for_each_entry(ch, &m->channels, node)
 		busy |= ch->ends.answer_due || ch->probe_due || ch->reply_due ||
@@ -84,11 +87,10 @@ void ds_tick(struct work_struct *work)
 	struct ds_group *g = container_of(work, struct ds_group, tick.work);
 	unsigned long next = jiffies + DS_TICK_IDLE;
 	struct ds_member *m, *tmp;
-	bool busy = false, scan;
+	bool busy = false, scan, scanned = true;
 
 	spin_lock_bh(&g->lock);
 	scan = g->scan_wanted;
-	g->scan_wanted = false;
 	spin_unlock_bh(&g->lock);
 
 	mutex_lock(&g->mutex);
@@ -96,17 +98,23 @@ void ds_tick(struct work_struct *work)
 		/* Being recorded: its worker minds its own deadlines. */
 		if (!mutex_trylock(&m->mutex)) {
 			busy = true;
-			if (scan)
-				ds_group_want_scan(g);
+			scanned = false;
 			continue;
 		}
-		busy |= member_tick(m, scan, &next);
+		if (scan && ds_member_scan(m) == -EAGAIN)
+			scanned = false;
+		busy |= member_tick(m, &next);
 		mutex_unlock(&m->mutex);
 		if (!m->n_channels && !m->rec && ds_member_is_dead(m))
 			ds_member_leave(m);
 	}
-	if (scan)
-		WRITE_ONCE(g->scanned, jiffies);
+	if (scan && scanned) {
+		spin_lock_bh(&g->lock);
+		g->scanned = jiffies;
+		g->scan_wanted = false;
+		spin_unlock_bh(&g->lock);
+	}
+	busy |= scan && !scanned;
 	busy |= snaps_tick(g);
 	mutex_unlock(&g->mutex);
 
@@ -123,7 +131,8 @@ void ds_tick(struct work_struct *work)
 		g->active = false;
 	}
 	/* Unless somebody woke us meanwhile. */
-	queue_delayed_work(ds_wq, &g->tick,
-			   time_after(next, jiffies) ? next - jiffies : 0);
+	if (queue_delayed_work(ds_wq, &g->tick,
+			       time_after(next, jiffies) ? next - jiffies : 0))
+		g->due = next;
 	spin_unlock_bh(&g->lock);
 }

@@ -37,12 +37,12 @@ nobody()
 
 topology 2
 check "group" ds group g --id 3 --peers 10.0.0.0/24
-refused "id missing" "2|4" "id" group x --peers 10.0.0.0/24
+refused "id missing" 4 "id" group x --peers 10.0.0.0/24
 refused "id taken" 4 "id" group x --id 3 --peers 10.0.0.0/24
 refused "other id for the same group" 4 "another id" group g --id 4
 refused "bad prefix" 2 "10.0.0" group x --id 4 --peers 10.0.0.0/40
-refused "bad group name" "2|4" "name" group ../x --id 4 --peers 10.0.0.0/24
-refused "limit too large" "2|4" "minute|60000" group g --pause-max 70000
+refused "bad group name" 2 "name" group ../x --id 4 --peers 10.0.0.0/24
+refused "limit too large" 4 "minute|60000" group g --pause-max 70000
 refused "unknown group" 4 "no such group" join nope --pid 1
 refused "nothing to photograph" 4 "nothing to photograph|no agent" take g --store "$store"
 

@@ -65,7 +65,7 @@ TEST_F(rules, first_marker_triggers_and_holds)
 	/* Also without its option. */
 	EXPECT_TRUE(ds_is_red(&self->m, &self->c, NULL, 1001, false));
 	EXPECT_FALSE(ds_is_red(&self->m, &self->c, NULL, 1000, false));
-	ds_arm(&self->m, &self->c, 77);
+	ds_arm(&self->m, &self->c, 77, false);
 	ds_publish(&self->m);
 	EXPECT_FALSE(red(&self->m, &self->c, 5, 1000, 1001));
 }
@@ -77,7 +77,7 @@ TEST_F(rules, no_answer_before_recorded)
 	hear(&self->m, &self->c, DISTSNAP_OPT_MARKER, 5, 1000);
 	ds_trigger(&self->m, 5);
 	EXPECT_FALSE(ds_compose(&self->m, &self->c, &opt));
-	ds_arm(&self->m, &self->c, 77);
+	ds_arm(&self->m, &self->c, 77, false);
 	EXPECT_EQ(0, hear(&self->m, &self->c, DISTSNAP_OPT_MARKER, 5, 1000));
 	EXPECT_FALSE(ds_compose(&self->m, &self->c, &opt));
 	EXPECT_TRUE(ds_is_gated(&self->m, &self->c, 78, false));
@@ -97,7 +97,7 @@ TEST_F(rules, no_ack_without_the_marker)
 	struct ds_option opt = { 0 };
 
 	ds_trigger(&self->m, 5);
-	ds_arm(&self->m, &self->c, 77);
+	ds_arm(&self->m, &self->c, 77, false);
 	ds_publish(&self->m);
 	ASSERT_TRUE(ds_compose(&self->m, &self->c, &opt));
 	EXPECT_EQ(DISTSNAP_OPT_MARKER, opt.flags);
@@ -106,7 +106,7 @@ TEST_F(rules, no_ack_without_the_marker)
 TEST_F(rules, only_its_own_ack_stops_a_marker)
 {
 	ds_trigger(&self->m, 5);
-	ds_arm(&self->m, &self->c, 77);
+	ds_arm(&self->m, &self->c, 77, false);
 	/* Not even the right one before the publication. */
 	EXPECT_EQ(0, hear(&self->m, &self->c, DISTSNAP_OPT_ACK, 5, 0));
 	ds_publish(&self->m);
@@ -121,7 +121,7 @@ TEST_F(rules, only_its_own_ack_stops_a_marker)
 TEST_F(rules, newer_ack_is_a_miss)
 {
 	ds_trigger(&self->m, 5);
-	ds_arm(&self->m, &self->c, 77);
+	ds_arm(&self->m, &self->c, 77, false);
 	ds_publish(&self->m);
 	EXPECT_EQ(DS_ACT_MISSED, hear(&self->m, &self->c, DISTSNAP_OPT_ACK, 6, 0));
 }
@@ -144,16 +144,18 @@ TEST_F(rules, an_abort_consumes_its_epoch)
 
 	hear(&self->m, &self->c, DISTSNAP_OPT_MARKER, 5, 1000);
 	ds_trigger(&self->m, 5);
-	ds_arm(&self->m, &self->c, 77);
+	ds_arm(&self->m, &self->c, 77, false);
 	ds_abort(&self->m);
 	ds_disarm(&self->c);
-	EXPECT_EQ(0, ds_answer_kept(&self->m, &self->c));
+	EXPECT_EQ(0, ds_answer_kept(&self->m, &self->c, 5));
 	EXPECT_FALSE(red(&self->m, &self->c, 5, 1000, 2000));
 	EXPECT_FALSE(ds_trigger(&self->m, 5));
 	ASSERT_TRUE(ds_compose(&self->m, &self->c, &opt));
 	EXPECT_EQ(DISTSNAP_OPT_NAK, opt.flags);
 	EXPECT_EQ(5, opt.epoch);
-	EXPECT_TRUE(ds_said(&self->c, &opt));
+	EXPECT_TRUE(ds_answer_waits(&self->m, &self->c));
+	ds_said(&self->c, &opt);
+	EXPECT_FALSE(ds_answer_waits(&self->m, &self->c));
 	EXPECT_FALSE(ds_compose(&self->m, &self->c, &opt));
 	/* The peer did not hear it. */
 	EXPECT_EQ(DS_ACT_ANSWER, hear(&self->m, &self->c, DISTSNAP_OPT_MARKER, 5, 1000));
@@ -167,9 +169,9 @@ TEST_F(rules, a_newer_marker_is_kept_during_a_recording)
 	ds_trigger(&self->m, 5);
 	EXPECT_EQ(DS_ACT_CLOSED, hear(&self->m, &self->c, DISTSNAP_OPT_MARKER, 6, 1000));
 	EXPECT_TRUE(red(&self->m, &self->c, 6, 1000, 1001));
-	ds_arm(&self->m, &self->c, 77);
+	ds_arm(&self->m, &self->c, 77, false);
 	ds_publish(&self->m);
-	EXPECT_EQ(6, ds_answer_kept(&self->m, &self->c));
+	EXPECT_EQ(6, ds_answer_kept(&self->m, &self->c, 5));
 	EXPECT_FALSE(self->c.answer_due);
 	EXPECT_TRUE(red(&self->m, &self->c, 6, 1000, 1001));
 	ASSERT_TRUE(ds_trigger(&self->m, 6));
@@ -177,6 +179,46 @@ TEST_F(rules, a_newer_marker_is_kept_during_a_recording)
 	ASSERT_TRUE(ds_compose(&self->m, &self->c, &opt));
 	EXPECT_EQ(DISTSNAP_OPT_MARKER, opt.flags);
 	EXPECT_EQ(5, opt.epoch);
+}
+
+/* Nor is anything owed again for an epoch that was answered long ago. */
+TEST_F(rules, answers_are_given_once)
+{
+	struct ds_option opt = { 0 };
+
+	hear(&self->m, &self->c, DISTSNAP_OPT_MARKER, 5, 1000);
+	ds_trigger(&self->m, 5);
+	ds_arm(&self->m, &self->c, 77, false);
+	ds_publish(&self->m);
+	ds_answer_kept(&self->m, &self->c, 5);
+	ASSERT_TRUE(ds_compose(&self->m, &self->c, &opt));
+	ds_said(&self->c, &opt);
+	EXPECT_FALSE(self->c.answer_due);
+
+	ds_trigger(&self->m, 6);
+	ds_arm(&self->m, &self->c, 99, true);
+	ds_publish(&self->m);
+	ds_answer_kept(&self->m, &self->c, 6);
+	EXPECT_FALSE(self->c.answer_due);
+	ASSERT_TRUE(ds_compose(&self->m, &self->c, &opt));
+	EXPECT_EQ(DISTSNAP_OPT_MARKER | DISTSNAP_OPT_LIGHT, opt.flags);
+	/* The peer still marks 5: our marker of 6 tells it. */
+	hear(&self->m, &self->c, DISTSNAP_OPT_MARKER, 5, 1000);
+	EXPECT_TRUE(self->c.answer_due);
+	ds_said(&self->c, &opt);
+	EXPECT_FALSE(self->c.answer_due);
+}
+
+TEST_F(rules, a_skipped_epoch_is_refused)
+{
+	struct ds_option opt = { 0 };
+
+	ds_skip(&self->m, 500000);
+	EXPECT_EQ(DS_ACT_CLOSED | DS_ACT_ANSWER,
+		  hear(&self->m, &self->c, DISTSNAP_OPT_MARKER, 500000, 1000));
+	EXPECT_FALSE(red(&self->m, &self->c, 500000, 1000, 2000));
+	ASSERT_TRUE(ds_compose(&self->m, &self->c, &opt));
+	EXPECT_EQ(DISTSNAP_OPT_NAK, opt.flags);
 }
 
 TEST_F(rules, sequence_numbers_wrap)
