@@ -240,6 +240,7 @@ int ds_capture(struct ds_member *m, struct ds_record *rec, ktime_t deadline)
 	}
 	spin_lock_bh(&m->lock);
 	m->colour.phase = DS_CAPTURED;
+	rec->state = DISTSNAP_S_CAPTURED;
 	spin_unlock_bh(&m->lock);
 	return 0;
 }

@@ -113,6 +113,7 @@ void ds_group_put(struct ds_group *g)
 	if (!refcount_dec_and_test(&g->ref))
 		return;
 	kfree_rcu(rcu_dereference_protected(g->prefixes, true), rcu);
+	put_pid(g->agent_pid);
 	kfree_rcu(g, rcu);
 }
 

@@ -39,11 +39,12 @@ struct ds_limits {
  * @mutex: members and snaps; process context
  * @members: struct ds_member
  * @snaps: struct ds_snap, newest first
- * @lock: all that follows up to @due; innermost, BH
+ * @lock: all that follows up to @jumped; innermost, BH
  * @last: newest epoch consumed or seen in a validated option
  * @want: epoch that trigger_work has to begin, 0 none
  * @want_flags: DISTSNAP_F_* for it
  * @agent: netlink port of the agent, 0 none
+ * @agent_pid: its process: tells the pid namespace that it lives in
  * @active: counted in ds_net->active
  * @dead: taken down; nothing may be queued any more
  * @scan_wanted: look into the members' file tables at the next tick
@@ -73,6 +74,7 @@ struct ds_group {
 	u32 want;
 	u32 want_flags;
 	u32 agent;
+	struct pid *agent_pid;
 	bool active;
 	bool dead;
 	bool scan_wanted;

@@ -248,7 +248,12 @@ static int group_get(struct sk_buff *skb, struct genl_info *info)
 		return -ENOMEM;
 	mutex_lock(&ds_mutex);
 	g = find_group(info);
-	err = IS_ERR(g) ? PTR_ERR(g) : ds_fill_group(msg, g);
+	err = PTR_ERR_OR_ZERO(g);
+	if (!err) {
+		mutex_lock(&g->mutex);
+		err = ds_fill_group(msg, g);
+		mutex_unlock(&g->mutex);
+	}
 	mutex_unlock(&ds_mutex);
 	if (err) {
 		nlmsg_free(msg);
@@ -462,6 +467,7 @@ out:
 
 static int agent(struct sk_buff *skb, struct genl_info *info)
 {
+	struct pid *pid = get_task_pid(current, PIDTYPE_TGID);
 	struct ds_group *g;
 	int err = 0;
 
@@ -472,15 +478,18 @@ static int agent(struct sk_buff *skb, struct genl_info *info)
 		goto out;
 	}
 	spin_lock_bh(&g->lock);
-	if (g->agent && g->agent != info->snd_portid)
+	if (g->agent && g->agent != info->snd_portid) {
 		err = -EBUSY;
-	else
+	} else {
 		g->agent = info->snd_portid;
+		swap(g->agent_pid, pid);
+	}
 	spin_unlock_bh(&g->lock);
 	if (err)
 		NL_SET_ERR_MSG(info->extack, "the group has an agent on this node already");
 out:
 	mutex_unlock(&ds_mutex);
+	put_pid(pid);
 	return err;
 }
 
@@ -683,12 +692,14 @@ out:
 
 /* A message to the agent; NULL without an agent or memory. */
 static struct sk_buff *new_event(struct ds_group *g, u8 cmd, u32 epoch,
-				 void **hdr, u32 *port)
+				 void **hdr, u32 *port, struct pid **agent)
 {
 	struct sk_buff *msg;
 
 	spin_lock_bh(&g->lock);
 	*port = g->agent;
+	if (agent)
+		*agent = get_pid(g->agent_pid);
 	spin_unlock_bh(&g->lock);
 	if (!*port)
 		return NULL;
@@ -709,7 +720,7 @@ static struct sk_buff *new_event(struct ds_group *g, u8 cmd, u32 epoch,
  * @epoch: the epoch
  * @timeout_us: how long the pause may still be
  *
- * The pid is given as the initial pid namespace numbers it.
+ * The pid is given as the agent's pid namespace numbers it.
  *
  * Context: process, member->mutex.
  *
@@ -718,16 +729,19 @@ static struct sk_buff *new_event(struct ds_group *g, u8 cmd, u32 epoch,
 bool ds_netlink_ask(struct ds_member *m, u32 epoch, u32 timeout_us)
 {
 	struct ds_group *g = m->group;
+	struct pid *agent = NULL;
 	struct sk_buff *msg;
 	void *hdr;
-	u32 port;
+	u32 port, nr;
 
-	msg = new_event(g, DISTSNAP_CMD_RECORD, epoch, &hdr, &port);
+	msg = new_event(g, DISTSNAP_CMD_RECORD, epoch, &hdr, &port, &agent);
+	nr = agent ? pid_nr_ns(m->pid, ns_of_pid(agent)) : 0;
+	put_pid(agent);
 	if (!msg)
 		return false;
 	if (nla_put_u32(msg, DISTSNAP_A_MEMBER, m->id) ||
 	    nla_put_string(msg, DISTSNAP_A_MEMBER_NAME, m->name) ||
-	    nla_put_u32(msg, DISTSNAP_A_PID, pid_nr(m->pid)) ||
+	    nla_put_u32(msg, DISTSNAP_A_PID, nr) ||
 	    nla_put_u32(msg, DISTSNAP_A_TIMEOUT, timeout_us)) {
 		nlmsg_free(msg);
 		return false;
@@ -743,7 +757,7 @@ void ds_netlink_done(struct ds_group *g, const struct ds_snap *snap)
 	void *hdr;
 	u32 port;
 
-	msg = new_event(g, DISTSNAP_CMD_DONE, snap->epoch, &hdr, &port);
+	msg = new_event(g, DISTSNAP_CMD_DONE, snap->epoch, &hdr, &port, NULL);
 	if (!msg)
 		return;
 	if (nla_put_u32(msg, DISTSNAP_A_STATE, snap->state)) {

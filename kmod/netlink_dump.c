@@ -166,7 +166,7 @@ static int put_u64(struct sk_buff *skb, int attr, u64 v)
 	return nla_put_u64_64bit(skb, attr, v, DISTSNAP_A_PAD);
 }
 
-/* ds_fill_group() - the attributes of a group; context: ds_mutex */
+/* ds_fill_group() - the attributes of a group; context: ds_mutex, group->mutex */
 int ds_fill_group(struct sk_buff *skb, struct ds_group *g)
 {
 	u32 last, port;
@@ -184,7 +184,9 @@ int ds_fill_group(struct sk_buff *skb, struct ds_group *g)
 	       put_u64(skb, DISTSNAP_A_BYTES_MAX, g->limits.bytes_max) ||
 	       nla_put_u32(skb, DISTSNAP_A_EPOCH, last) ||
 	       nla_put_u32(skb, DISTSNAP_A_MEMBERS, g->n_members) ||
-	       nla_put_u32(skb, DISTSNAP_A_AGENT, port) ? -EMSGSIZE : 0;
+	       nla_put_u32(skb, DISTSNAP_A_AGENT, port) ||
+	       nla_put_u32(skb, DISTSNAP_A_STATE, ds_group_has_open(g) ?
+			   DISTSNAP_S_TRIGGERED : DISTSNAP_S_IDLE) ? -EMSGSIZE : 0;
 }
 
 static int one_group(struct walk *w, struct ds_group *g)
@@ -196,9 +198,7 @@ static int one_group(struct walk *w, struct ds_group *g)
 	hdr = put(w);
 	if (!hdr)
 		return -EMSGSIZE;
-	return done(w, hdr, ds_fill_group(w->skb, g) ||
-		    nla_put_u32(w->skb, DISTSNAP_A_STATE, ds_group_has_open(g) ?
-				DISTSNAP_S_TRIGGERED : DISTSNAP_S_IDLE));
+	return done(w, hdr, ds_fill_group(w->skb, g));
 }
 
 int ds_dump_groups(struct sk_buff *skb, struct netlink_callback *cb)
@@ -455,11 +455,10 @@ static int thread(struct walk *w, const struct ds_thread *t)
 /* Threads do not change once the member is recorded: the agent asks early. */
 static int threads(struct walk *w, struct ds_record *rec)
 {
-	enum distsnap_state state = smp_load_acquire(&rec->state);
 	unsigned int i;
 	int err;
 
-	if (state == DISTSNAP_S_TRIGGERED)
+	if (smp_load_acquire(&rec->state) == DISTSNAP_S_TRIGGERED)
 		return 0;
 	for (i = 0; i < rec->n_threads; i++) {
 		if (skip(w))

@@ -22,6 +22,19 @@ struct ds_snap *ds_snap_find(struct ds_group *g, u32 epoch)
 	return NULL;
 }
 
+/* Does a member still point into it?  Pairs with ds_record_detach(). */
+bool ds_record_is_open(const struct ds_record *rec)
+{
+	switch (smp_load_acquire(&rec->state)) {
+	case DISTSNAP_S_TRIGGERED:
+	case DISTSNAP_S_CAPTURED:
+	case DISTSNAP_S_RECORDED:
+		return true;
+	default:
+		return false;
+	}
+}
+
 bool ds_snap_is_open(const struct ds_snap *snap)
 {
 	return snap->state == DISTSNAP_S_TRIGGERED;

@@ -160,6 +160,7 @@ struct ds_thread {
 struct ds_snap *ds_snap_find(struct ds_group *g, u32 epoch);
 struct ds_snap *ds_snap_get_or_create(struct ds_group *g, u32 epoch, u32 flags,
 				      ktime_t t0);
+bool ds_record_is_open(const struct ds_record *rec);
 bool ds_snap_is_open(const struct ds_snap *snap);
 bool ds_group_has_open(struct ds_group *g);
 void ds_snap_free(struct ds_snap *snap);

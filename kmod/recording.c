@@ -82,7 +82,9 @@ static int local_state(struct ds_member *m, struct ds_record *rec, ktime_t deadl
 	spin_unlock_bh(&m->lock);
 	if (!ds_netlink_ask(m, rec->snap->epoch, left)) {
 		ds_reason_add(&rec->reasons,
-			      "member %s: no agent to record its memory", m->name);
+			      "member %s: no agent to record its memory: start one, or take --light",
+			      m->name);
+		err = -ENOTCONN;
 	} else if (!ds_member_given_up(m) &&
 		   !wait_for_completion_timeout(&m->answered,
 						usecs_to_jiffies(left))) {

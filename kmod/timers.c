@@ -73,8 +73,7 @@ static bool snaps_tick(struct ds_group *g)
 			spin_unlock_bh(&m->lock);
 		}
 		list_for_each_entry(rec, &snap->records, node)
-			busy |= READ_ONCE(rec->state) == DISTSNAP_S_TRIGGERED ||
-				READ_ONCE(rec->state) == DISTSNAP_S_RECORDED;
+			busy |= ds_record_is_open(rec);
 		if (!busy)
 			ds_snap_finish(g, snap);
 		open |= busy;

@@ -335,7 +335,7 @@ static int make_dir(struct member *m, int dirfd)
 
 	snprintf(m->dir, sizeof(m->dir), "%s", r->name);
 	if (!valid_name(r->name) || mkdirat(dirfd, m->dir, 0700)) {
-		/* Someone left and joined under the same name. */
+		/* Someone left and another joined under the same name. */
 		snprintf(m->dir, sizeof(m->dir), "member.%u", r->member);
 		if (mkdirat(dirfd, m->dir, 0700))
 			return -errno;
@@ -356,7 +356,7 @@ json_t *fragw_member(struct ds_conn *c, const struct fragw_job *job,
 		return NULL;
 	m.json = json_object();
 	m.reasons = fragw_texts(&r->reasons);
-	put_text(m.json, "name", r->name);
+	put_text(m.json, "name", m.dir);
 	put(m.json, "id", r->member);
 	put(m.json, "pid", r->pid);
 	if (!img) {

@@ -83,10 +83,10 @@
  * @DISTSNAP_CMD_ABORT: give up the open epoch on this node.  In: NAME, EPOCH.
  * @DISTSNAP_CMD_RECORD: event to the agent: member MEMBER is parked and
  *	captured, record its local state now.  Out: NAME, EPOCH, MEMBER,
- *	MEMBER_NAME, PID, TIMEOUT (us left).
+ *	MEMBER_NAME, PID (in the agent's pid namespace), TIMEOUT (us left).
  * @DISTSNAP_CMD_RECORDED: the agent's answer.  In: NAME, EPOCH, MEMBER, STATUS
- *	(0 or a positive errno: abort this recording), optional MESSAGE.  The
- *	member is published and released before the operation returns.
+ *	(0 or a positive errno: abort this recording), optional MESSAGE (63
+ *	characters).  From the socket that called AGENT.  The member is published and released before the operation returns.
  *	Refused with -ESTALE when the recording was aborted meanwhile.
  * @DISTSNAP_CMD_DONE: event to the agent: nothing more will be recorded for
  *	EPOCH on this node; fetch it.  Out: NAME, EPOCH, STATE.
