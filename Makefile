@@ -106,11 +106,17 @@ demo:
 	@selftests/qemu/demo.sh $(VMKERNEL)
 
 # KERNELS may name several, one after the other.
-KERNELS	:= $(or $(KERNEL),6.1)
+KERNELS	:= $(or $(KERNEL),6.1 6.12 debug-6.1)
 
 check:
 	@selftests/deps.sh check $(KERNELS)
 	@+selftests/qemu/check.sh $(if $(T),-t '$(T)') $(KERNELS)
+
+# With KASAN, lockdep, kmemleak ...; built once, which takes some ten minutes.
+DEBUGKERNELS := debug-6.1 debug-6.12
+
+check-debug:
+	@$(MAKE) --no-print-directory check KERNELS="$(DEBUGKERNELS)"
 
 lint:
 	@selftests/deps.sh lint $(VMKERNEL)
@@ -127,15 +133,16 @@ help:
 	@echo "make selftests      the programs and tests, into build/selftests"
 	@echo "make demo           watch three banks being photographed, in an emulated machine"
 	@echo "make check          all tests;  make check T=NAME  one of them"
+	@echo "make check-debug    all tests on kernels that check every access, lock and leak"
 	@echo "make lint           sparse, checkpatch, cppcheck, shellcheck"
 	@echo "make deps           install the Debian packages for all of these"
 	@echo "make clean          remove build/"
 	@echo
-	@echo "KERNEL=6.1|6.12|RELEASE|BUILD-TREE   the kernel (default 6.1 for demo and check;"
-	@echo "                                     the running one for the module)"
-	@echo "KERNELS='6.1 6.12'                   for check, one after the other"
+	@echo "KERNEL=6.1|6.12|RELEASE|BUILD-TREE   the kernel (default 6.1 for demo, the"
+	@echo "                                     running one for the module)"
+	@echo "KERNELS='6.1 6.12 debug-6.1'         for check, one after the other (default)"
 	@echo "SEED=N                               repeat a test with its random choices"
 	@echo "C=1                                  sparse on what is compiled"
 
 .PHONY: all module module-links have-kernel tools selftests programs deps demo \
-	check lint clean help
+	check check-debug lint clean help

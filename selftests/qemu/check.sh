@@ -4,6 +4,9 @@
 # check.sh [-t NAME] KERNEL...: build all, run the host's tests, then the
 # guest's tests in one machine per kernel.  The last line is the verdict:
 # N passed, N failed[, N skipped].
+#
+# A debug-SERIES kernel is built by debug-kernel.sh, while the others are tested
+# on; its tests get more time and smaller counts (DEBUG_KERNEL=1).
 
 set -u
 
@@ -35,7 +38,7 @@ started=$EPOCHSECONDS
 
 ## What there is
 
-# seconds FILE: its "timeout: N", a debug kernel takes longer
+# seconds FILE: its "timeout: N"; TIMEOUT_SCALE: a debug kernel takes longer
 seconds()
 {
 	local s
@@ -124,18 +127,41 @@ build_all()
 	[[ ${MAKEFLAGS:-} == *jobserver* ]] || jobs=("-j$(nproc)")
 
 	echo "# begin build 600"
-	for kernel; do
+	for kernel in tools "$@"; do
+		local goal=("KERNEL=$kernel")
+		[ "$kernel" != tools ] || goal=(tools selftests)
 		plan=$((plan + 1))
-		make ${jobs[@]+"${jobs[@]}"} --no-print-directory KERNEL="$kernel" > "$log" 2>&1
+		make ${jobs[@]+"${jobs[@]}"} --no-print-directory "${goal[@]}" > "$log" 2>&1
 		if [ $? -eq 0 ] && ! grep -qE 'warning:|WARNING:' "$log"; then
-			echo "ok $plan - builds for $kernel without a warning"
+			echo "ok $plan - builds: $kernel, without a warning"
 		else
 			tail -n 60 "$log" | sed 's/^/#   /'
-			echo "not ok $plan - builds for $kernel without a warning"
+			echo "not ok $plan - builds: $kernel, without a warning"
 		fi
 	done
 	echo "1..$plan"
 	echo "# end build 0 $(((EPOCHSECONDS - started) * 10))"
+}
+
+# build_debug SERIES: wait for the kernel, then the module for it
+build_debug()
+{
+	local log=$dir/build-debug-$1.log start=$EPOCHSECONDS
+
+	echo "# begin build 1800"
+	wait "${debug_pid[$1]}"
+	if [ $? -ne 0 ]; then
+		tail -n 20 "$dir/debug-$1.log" | sed 's/^/#   /'
+		echo "not ok 1 - the debug kernel $1 builds"
+	elif make --no-print-directory module KERNEL="debug-$1" > "$log" 2>&1 &&
+	     ! grep -qE 'warning:|WARNING:' "$log"; then
+		echo "ok 1 - builds for debug-$1 without a warning"
+	else
+		tail -n 60 "$log" | sed 's/^/#   /'
+		echo "not ok 1 - builds for debug-$1 without a warning"
+	fi
+	echo "1..1"
+	echo "# end build 0 $(((EPOCHSECONDS - start) * 10))"
 }
 
 host_tests()
@@ -185,6 +211,7 @@ guest_tests()
 		done
 		"$here/run.sh" --kernel "$kernel" --no-module --quiet --mem "${MEM:-3G}" \
 			--timeout $total --idle $((longest + 60)) --env "SEED=$SEED" \
+			--env "DEBUG_KERNEL=${DEBUG_KERNEL:-}" \
 			--log "$base.$try.console" ${with[@]+"${with[@]}"} \
 			-- "$here/suite.sh" "$@" 2>&1 | tee "$base.$try.tap"
 		rc=${PIPESTATUS[0]}
@@ -230,8 +257,33 @@ skips_allowed()
 	done < "$results"
 }
 
+stop_builds()
+{
+	local pid
+
+	for pid in ${debug_pid[@]+"${debug_pid[@]}"}; do
+		kill -- "-$pid" 2>/dev/null
+	done
+}
+
 echo "# seed $SEED"
-build_all "$@" | tee "$dir/build.tap"
+stock=()
+debug=()
+declare -A debug_pid=()
+trap stop_builds EXIT
+for kernel; do
+	if [[ $kernel == debug-* ]]; then
+		debug+=("${kernel#debug-}")
+	else
+		stock+=("$kernel")
+	fi
+done
+for series in ${debug[@]+"${debug[@]}"}; do
+	# In a process group of its own; out of the way of the tests.
+	setsid nice -n 10 "$here/debug-kernel.sh" "$series" > "$dir/debug-$series.log" 2>&1 &
+	debug_pid[$series]=$!
+done
+build_all ${stock[@]+"${stock[@]}"} | tee "$dir/build.tap"
 tap_results build "$dir/build.tap"
 
 if grep -q '^not ok' "$dir/build.tap"; then
@@ -241,10 +293,20 @@ else
 	host_tests | tee "$dir/host.tap"
 	tap_results host "$dir/host.tap"
 	guest=$(tests selftests)
-	for kernel in ${guest:+"$@"}; do
+	for kernel in ${guest:+${stock[@]+"${stock[@]}"}}; do
 		echo "# kernel $kernel"
 		# shellcheck disable=SC2086	# a list
 		guest_tests "$kernel" $guest
+	done
+	for series in ${guest:+${debug[@]+"${debug[@]}"}}; do
+		echo "# kernel debug-$series"
+		build_debug "$series" > "$dir/build-debug.tap"
+		cat "$dir/build-debug.tap"
+		tap_results "debug-$series" "$dir/build-debug.tap"
+		! grep -q '^not ok' "$dir/build-debug.tap" || continue
+		# shellcheck disable=SC2046	# a list
+		DEBUG_KERNEL=1 guest_tests "debug-$series" \
+			$(TIMEOUT_SCALE=${TIMEOUT_SCALE:-6} tests selftests)
 	done
 fi
 
