@@ -25,7 +25,7 @@ VMKERNEL := $(or $(KERNEL),6.1)
 
 MODDIR	:= $(BUILD)/$(or $(RELEASE),none)
 
-all: module tools selftests
+all: module tools
 
 TOOLLIB	:= $(BUILD)/tools/libdistsnap.a
 
@@ -127,7 +127,7 @@ clean:
 	rm -rf $(BUILD)
 
 help:
-	@echo "make                module, tools and selftest programs, into build/"
+	@echo "make                module and tools, into build/"
 	@echo "make module         build/RELEASE/distsnap.ko, for KERNEL= or KDIR="
 	@echo "make tools          build/tools/distsnap"
 	@echo "make selftests      the programs and tests, into build/selftests"

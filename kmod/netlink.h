@@ -11,9 +11,11 @@ struct ds_snap;
 
 extern struct genl_family ds_genl_family;
 
-/* Events to the agent; false: it cannot be reached. */
-bool ds_netlink_ask(struct ds_member *m, u32 epoch, u32 timeout_us);
-void ds_netlink_done(struct ds_group *g, const struct ds_snap *snap);
+/* Events to the agent, agent.c. */
+bool ds_agent_ask(struct ds_member *m, u32 epoch, u32 timeout_us);
+void ds_agent_done(struct ds_group *g, const struct ds_snap *snap);
+int ds_agent_init(void);
+void ds_agent_exit(void);
 
 /* The dumps, netlink_dump.c. */
 int ds_dump_groups(struct sk_buff *skb, struct netlink_callback *cb);

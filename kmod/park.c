@@ -255,8 +255,9 @@ int ds_park(struct ds_member *m, ktime_t deadline, struct ds_record *rec)
 		if (ktime_after(ktime_get(), deadline)) {
 			ds_count(m->group->dn, park_late);
 			ds_reason_add(&rec->reasons,
-				      "member %s: %d threads were not parked in time, thread %d is one",
-				      m->name, missing, stray);
+				      "member %s: %d threads were not parked in time, thread %d is one (group --pause-max is %u ms)",
+				      m->name, missing, stray,
+				      READ_ONCE(m->group->limits.pause_max));
 			return -ETIMEDOUT;
 		}
 		if (arrivals == READ_ONCE(p->arrivals))

@@ -174,7 +174,7 @@ void ds_snap_finish(struct ds_group *g, struct ds_snap *snap)
 	if (list_empty(&snap->records) || !list_empty(&snap->reasons))
 		state = worse(state, DISTSNAP_S_ABORTED);
 	snap->state = state;
-	ds_netlink_done(g, snap);
+	ds_agent_done(g, snap);
 }
 
 /**

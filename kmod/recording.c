@@ -64,6 +64,15 @@ static int observe(struct ds_member *m, struct ds_record *rec, ktime_t deadline)
 	return new;
 }
 
+/* The limits that the user can raise, in the words that he set them by. */
+static void too_late(struct ds_member *m, struct ds_record *rec, const char *what)
+{
+	ds_reason_add(&rec->reasons,
+		      "member %s: %s in time (group --pause-max is %u ms, --record-max %u ms)",
+		      m->name, what, READ_ONCE(m->group->limits.pause_max),
+		      READ_ONCE(m->group->limits.record_max));
+}
+
 /* Ask the agent for the local state and wait for it, within the pause. */
 static int local_state(struct ds_member *m, struct ds_record *rec, ktime_t deadline)
 {
@@ -72,15 +81,17 @@ static int local_state(struct ds_member *m, struct ds_record *rec, ktime_t deadl
 
 	if (m->flags & DISTSNAP_F_LIGHT)
 		return 0;
-	if (left <= 0)
+	if (left <= 0) {
+		too_late(m, rec, "it was not parked and captured");
 		return -ETIMEDOUT;
+	}
 	reinit_completion(&m->answered);
 	spin_lock_bh(&m->lock);
 	m->asking = true;
 	m->status = 0;
 	m->message[0] = 0;
 	spin_unlock_bh(&m->lock);
-	if (!ds_netlink_ask(m, rec->snap->epoch, left)) {
+	if (!ds_agent_ask(m, rec->snap->epoch, left)) {
 		ds_reason_add(&rec->reasons,
 			      "member %s: no agent to record its memory: start one, or take --light",
 			      m->name);
@@ -88,9 +99,7 @@ static int local_state(struct ds_member *m, struct ds_record *rec, ktime_t deadl
 	} else if (!ds_member_given_up(m) &&
 		   !wait_for_completion_timeout(&m->answered,
 						usecs_to_jiffies(left))) {
-		ds_reason_add(&rec->reasons,
-			      "member %s: the agent did not record its memory in time",
-			      m->name);
+		too_late(m, rec, "the agent did not record its memory");
 		err = -ETIMEDOUT;
 	} else if (m->status) {
 		ds_reason_add(&rec->reasons, "member %s: the agent failed: %s",
@@ -252,9 +261,9 @@ void ds_member_record(struct kthread_work *work)
 	if (err) {
 		ds_count(g->dn, aborted);
 		if (list_empty(&rec->reasons))
-			ds_reason_add(&rec->reasons,
-				      "member %s: recording failed: error %d",
-				      m->name, -err);
+			ds_reason_add(&rec->reasons, err == -ECANCELED ?
+				      "member %s: its recording was given up by request" :
+				      "member %s: no memory to record it", m->name);
 		ds_capture_undo(m);
 		ds_record_detach(m, DISTSNAP_S_ABORTED);
 	} else {

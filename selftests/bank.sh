@@ -5,7 +5,7 @@
 # positions and bytes, and light ones, by bytes alone.  Afterwards the banks
 # must have noticed nothing.
 #
-# timeout: 240
+# timeout: 300
 #
 # shellcheck disable=SC2317	# functions that "check" calls
 

@@ -5,7 +5,7 @@
 # backtrace that it has in the live process.
 #
 # needs: eu-stack=elfutils
-# timeout: 60
+# timeout: 120
 #
 # shellcheck disable=SC2317	# functions that "check" calls
 

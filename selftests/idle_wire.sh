@@ -5,7 +5,7 @@
 # and none exceeds the MTU.  Judged by captures on the wire.
 #
 # needs: tcpdump
-# timeout: 120
+# timeout: 240
 #
 # shellcheck disable=SC2317	# functions that "check" calls
 

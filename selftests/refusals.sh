@@ -4,7 +4,7 @@
 # Whatever is asked wrongly is refused in one clear sentence, with the right exit
 # status, and changes nothing.
 #
-# timeout: 90
+# timeout: 150
 #
 # shellcheck disable=SC2317	# functions that "check" calls
 
