@@ -106,7 +106,7 @@ demo:
 	@selftests/qemu/demo.sh $(VMKERNEL)
 
 # KERNELS may name several, one after the other.
-KERNELS	:= $(or $(KERNEL),6.1 6.12 debug-6.1)
+KERNELS	:= $(or $(KERNEL),6.1 6.12)
 
 check:
 	@selftests/deps.sh check $(KERNELS)
@@ -140,7 +140,7 @@ help:
 	@echo
 	@echo "KERNEL=6.1|6.12|RELEASE|BUILD-TREE   the kernel (default 6.1 for demo, the"
 	@echo "                                     running one for the module)"
-	@echo "KERNELS='6.1 6.12 debug-6.1'         for check, one after the other (default)"
+	@echo "KERNELS='6.1 6.12'                   for check, one after the other (default)"
 	@echo "SEED=N                               repeat a test with its random choices"
 	@echo "C=1                                  sparse on what is compiled"
 

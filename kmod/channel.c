@@ -261,7 +261,7 @@ void ds_channel_reserve(struct ds_channel *ch)
 		return;
 	icsk->icsk_ext_hdr_len += DISTSNAP_OPT_LEN;
 	tcp_sk(ch->sk)->mss_cache -= DISTSNAP_OPT_LEN;
-	icsk->icsk_pmtu_cookie--;
+	ch->cookie = icsk->icsk_pmtu_cookie--;
 	ch->room = true;
 }
 
@@ -269,6 +269,8 @@ void ds_channel_reserve(struct ds_channel *ch)
  * ds_channel_unreserve() - give the room back
  * @ch: the channel; its socket is not locked
  *
+ * A connection that sends nothing never has its MSS computed anew: what was taken
+ * must be given back, or it comes to nothing (tcp_dsack_seen() divides by it).
  * When the owner sleeps in the socket, the caller tries again later; on the
  * last occasion (untrack) what is lost are 16 bytes of MSS.
  */
@@ -281,7 +283,11 @@ void ds_channel_unreserve(struct ds_channel *ch)
 	/* IPv6 socket options assign the length: never below zero. */
 	if (ch->room && icsk->icsk_ext_hdr_len >= DISTSNAP_OPT_LEN) {
 		icsk->icsk_ext_hdr_len -= DISTSNAP_OPT_LEN;
-		icsk->icsk_pmtu_cookie--;
+		tcp_sk(ch->sk)->mss_cache += DISTSNAP_OPT_LEN;
+		if (icsk->icsk_pmtu_cookie == ch->cookie - 1)
+			icsk->icsk_pmtu_cookie++;	/* nothing was sent */
+		else
+			icsk->icsk_pmtu_cookie--;
 	}
 	ch->room = false;
 	ds_channel_unlock_sock(ch);

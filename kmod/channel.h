@@ -26,6 +26,7 @@
  * @probes: probes that left, or could not; member->lock
  * @behind: segments in a queue that is being drained; member->lock
  * @room: header room is reserved; the socket's lock
+ * @cookie: the MTU that the socket knew then; the socket's lock
  * @next: when the timer acts again (jiffies); member->mutex
  * @backoff: jiffies between repeated markers; member->mutex
  */
@@ -54,6 +55,7 @@ struct ds_channel {
 	u8 probes;
 	u32 behind[DS_QUEUES];
 	bool room;
+	u32 cookie;
 	unsigned long next;
 	unsigned long backoff;
 };

@@ -119,6 +119,7 @@ struct ds_member *ds_member_join(struct ds_group *g, struct pid *pid,
 void ds_member_leave(struct ds_member *m)
 {
 	struct ds_group *g = m->group;
+	struct ds_record *rec;
 
 	lockdep_assert_held(&g->mutex);
 	spin_lock_bh(&m->lock);
@@ -131,15 +132,17 @@ void ds_member_leave(struct ds_member *m)
 	spin_lock_bh(&m->lock);
 	if (m->colour.phase != DS_IDLE)
 		ds_abort(&m->colour);	/* the worker had not begun yet */
-	if (m->next_rec) {
-		m->next_rec->state = DISTSNAP_S_ABORTED;
-		m->next_rec = NULL;
-	}
+	rec = m->next_rec;
+	m->next_rec = NULL;
 	ds_queue_release(&m->gate);
 	ds_queue_release(&m->hold);
 	spin_unlock_bh(&m->lock);
 	ds_member_drain(m);
 	ds_park_forget(m);
+	if (rec) {
+		ds_reason_add(&rec->reasons, "member %s left the group", m->name);
+		smp_store_release(&rec->state, DISTSNAP_S_ABORTED);
+	}
 	if (m->rec) {
 		ds_reason_add(&m->rec->reasons, "member %s left the group", m->name);
 		ds_record_detach(m, m->rec->pending ? DISTSNAP_S_ABORTED :

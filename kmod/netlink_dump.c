@@ -501,7 +501,8 @@ static int cut(struct walk *w, const struct ds_cut *c)
 	      put_u64(skb, DISTSNAP_A_OUT_SENT, c->out_sent) ||
 	      put_u64(skb, DISTSNAP_A_IN_READ, c->in_read) ||
 	      put_u64(skb, DISTSNAP_A_IN_NEXT, c->in_next);
-	if (!err && c->flags & DISTSNAP_CUT_CLOSED)
+	/* A marker's place counts from the captured positions. */
+	if (!err && c->captured && c->flags & DISTSNAP_CUT_CLOSED)
 		err = put_u64(skb, DISTSNAP_A_IN_MARKER,
 			      ds_cut_offset(c, DISTSNAP_ORIGIN_RECVQ, c->marker));
 	return done(w, hdr, err);
@@ -587,6 +588,8 @@ static int data(struct walk *w, struct ds_record *rec)
 	if (ds_snap_is_open(rec->snap))
 		return 0;
 	list_for_each_entry(c, &rec->cuts, node) {
+		if (!c->captured)
+			continue;
 		if ((w->ctx->channel && w->ctx->channel != c->channel) || skip(w))
 			continue;
 		n = 0;

@@ -5,6 +5,7 @@
 # them, and the summaries that they print when they end.
 
 BANK_PIDS=()
+AGENT_PIDS=()
 BANK_STORE=$TEST_TMP/store
 
 # An emulated processor takes its time.
@@ -34,6 +35,7 @@ banks_join()
 	local i h
 
 	mkdir -p "$BANK_STORE"
+	AGENT_PIDS=()
 	for i in "${!HOSTS[@]}"; do
 		h=${HOSTS[$i]}
 		in_host "$h" distsnap group bank --id 7 --peers 10.0.0.0/24 \
@@ -41,6 +43,7 @@ banks_join()
 		in_host "$h" distsnap join bank --pid "${BANK_PIDS[$i]}" \
 			--name "bank-$i" || return 1
 		spawn "$h" "agent-$h" distsnap agent bank --store "$BANK_STORE"
+		AGENT_PIDS+=("$LAST_PID")
 	done
 	for h in "${HOSTS[@]}"; do
 		wait_for "logged agent-$h 'agent: ready'" 20 || return 1
