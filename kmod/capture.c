@@ -7,6 +7,7 @@
 #include "capture.h"
 #include "channel.h"
 #include "member.h"
+#include "mutant.h"
 #include "segment.h"
 
 /*
@@ -43,7 +44,7 @@ static struct sk_buff *keep(struct sk_buff *skb, bool unsent)
 
 	if (skb_zcopy(skb) || skb_has_shared_frag(skb))
 		c = skb_copy(skb, GFP_ATOMIC | __GFP_NOWARN);
-	else if (unsent)
+	else if (unsent && !ds_mutant(clone_unsent))
 		c = pskb_copy(skb, GFP_ATOMIC | __GFP_NOWARN);
 	else
 		c = skb_clone(skb, GFP_ATOMIC | __GFP_NOWARN);
@@ -64,6 +65,10 @@ static void keep_queued(struct ds_member *m, struct ds_cut *cut,
 	struct sk_buff *c;
 
 	if (!skb->len)
+		return;
+	if ((ds_mutant(no_sendq) && origin == DISTSNAP_ORIGIN_SENDQ) ||
+	    (ds_mutant(no_recvq) && origin == DISTSNAP_ORIGIN_RECVQ) ||
+	    (ds_mutant(no_ofo) && origin == DISTSNAP_ORIGIN_OFO))
 		return;
 	if (origin == DISTSNAP_ORIGIN_SENDQ) {
 		/* The route's place holds the list of unacknowledged segments. */
@@ -238,8 +243,13 @@ int ds_capture(struct ds_member *m, struct ds_record *rec, ktime_t deadline)
 		}
 		usleep_range(20, 50);
 	}
+	if (ds_mutant(no_gate) || ds_mutant(late_log))
+		mdelay(2);
 	spin_lock_bh(&m->lock);
 	m->colour.phase = DS_CAPTURED;
+	if (ds_mutant(late_log))
+		list_for_each_entry(ch, &m->channels, node)
+			ch->cut->logging = ch->cut->pending_in;
 	rec->state = DISTSNAP_S_CAPTURED;
 	spin_unlock_bh(&m->lock);
 	return 0;

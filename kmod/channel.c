@@ -9,6 +9,7 @@
 
 #include "channel.h"
 #include "compat.h"
+#include "mutant.h"
 #include "timers.h"
 
 #define TABLE_BITS	12
@@ -257,7 +258,7 @@ void ds_channel_reserve(struct ds_channel *ch)
 {
 	struct inet_connection_sock *icsk = inet_csk(ch->sk);
 
-	if (ch->room)
+	if (ch->room || ds_mutant(no_room))
 		return;
 	icsk->icsk_ext_hdr_len += DISTSNAP_OPT_LEN;
 	tcp_sk(ch->sk)->mss_cache -= DISTSNAP_OPT_LEN;

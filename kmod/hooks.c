@@ -6,6 +6,7 @@
  * at an earlier priority a segment that a firewall drops would move the epoch.
  * LOCAL_OUT runs behind everything, so that nothing changes what we measured.
  */
+#include <linux/delay.h>
 #include <linux/ip.h>
 #include <linux/netdevice.h>
 #include <linux/netfilter_ipv4.h>
@@ -16,6 +17,7 @@
 #include "channel.h"
 #include "compat.h"
 #include "hooks.h"
+#include "mutant.h"
 #include "segment.h"
 #include "timers.h"
 
@@ -175,9 +177,12 @@ static unsigned int channel_in(struct ds_channel *ch, struct sk_buff *skb,
 		ds_skip(&m->colour, seg->opt.epoch);
 	if (trust >= SKIP)
 		receive_option(ch, seg);
-	if (moves && ds_is_red(&m->colour, &ch->ends,
-			       trust == IGNORED ? NULL : &seg->opt,
-			       seg->reach, seg->rst)) {
+	if (ds_mutant(no_recheck) && skb == m->hold.reentering)
+		moves = false;
+	if (moves && !ds_mutant(no_hold) &&
+	    ds_is_red(&m->colour, &ch->ends,
+		      trust == IGNORED ? NULL : &seg->opt,
+		      seg->reach, seg->rst)) {
 		/*
 		 * What is not to be trusted may not be held either (it would
 		 * take another's memory), nor passed: TCP repeats what is real.
@@ -195,6 +200,8 @@ static unsigned int channel_in(struct ds_channel *ch, struct sk_buff *skb,
 		ds_log(m, ch->cut, skb, seg);
 out:
 	spin_unlock_bh(&m->lock);
+	if (ds_mutant(no_grace) && seg->payload && !(seg->tsval & 3))
+		mdelay(2);
 	return verdict;
 }
 
@@ -329,8 +336,9 @@ static unsigned int channel_out(struct ds_channel *ch, struct sk_buff *skb,
 	spin_lock_bh(&m->lock);
 	if (m->gone)
 		goto out;
-	if (moves && (ds_is_gated(&m->colour, &ch->ends, seg->reach, seg->rst) ||
-		      ds_queue_must_follow(&m->gate, ch, skb))) {
+	if (moves && !ds_mutant(no_gate) &&
+	    (ds_is_gated(&m->colour, &ch->ends, seg->reach, seg->rst) ||
+	     ds_queue_must_follow(&m->gate, ch, skb))) {
 		ds_count(dn, gated);
 		verdict = ds_queue_steal(&m->gate, ch, skb, state);
 		goto out;
@@ -342,7 +350,7 @@ static unsigned int channel_out(struct ds_channel *ch, struct sk_buff *skb,
 	err = ds_seg_tag(dn, skb, seg, &opt);
 	if (!err) {
 		said(ch, &opt);
-	} else if (red) {
+	} else if (red && !ds_mutant(no_sack_trim)) {
 		/* Never bare: TCP repeats it, split to fit. */
 		if (err == -ENOSPC)
 			ds_count(dn, tag_no_room_red);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The codec of the distsnap TCP option. */
+#include "mutant.h"
 #include "option.h"
 
 #define KIND_EOL	0
@@ -148,6 +149,8 @@ int ds_option_add(u8 out[DS_TCP_OPTIONS_MAX], const u8 *opts, unsigned int len,
 		n += o[1];
 	}
 	if (sack) {
+		if (ds_mutant(no_sack_trim) && n + sack[1] > DS_TCP_OPTIONS_MAX)
+			return -ENOSPC;
 		blocks = (sack[1] - 2) / SACK_BLOCK;
 		while (blocks && n + 2 + blocks * SACK_BLOCK > DS_TCP_OPTIONS_MAX)
 			blocks--;

@@ -12,6 +12,7 @@
 #include <asm/syscall.h>
 
 #include "member.h"
+#include "mutant.h"
 #include "park.h"
 
 /* park->lock protects the state.  QUEUED: on task->task_works. */
@@ -88,14 +89,14 @@ static void callback(struct callback_head *work)
 	pt->state = CALLBACK;
 	p->arrivals++;
 	wake_up(&p->changed);
-	while (p->on && !is_dying(current)) {
+	while (p->on && !is_dying(current) && !ds_mutant(no_park)) {
 		prepare_to_wait(&p->release, &wait, TASK_KILLABLE);
 		spin_unlock(&p->lock);
 		schedule();
 		spin_lock(&p->lock);
 	}
 	finish_wait(&p->release, &wait);
-	pt->state = IDLE;
+	pt->state = ds_mutant(no_park) ? CALLBACK : IDLE;
 	spin_unlock(&p->lock);
 
 	parked_put(pt);

@@ -7,6 +7,7 @@
 
 #include "channel.h"
 #include "member.h"
+#include "mutant.h"
 #include "netlink.h"
 #include "record.h"
 
@@ -326,7 +327,7 @@ struct ds_cut *ds_cut_create(struct ds_record *rec, struct ds_channel *ch)
 		cut->pending_in = true;
 		cut->pending_out = true;
 		rec->pending += 2;
-		cut->logging = true;
+		cut->logging = !ds_mutant(late_log);
 		if (ch->ends.in_epoch == m->colour.current_epoch) {
 			cut->marker = ch->ends.in_anchor;
 			ds_record_settled(rec, cut, true, DISTSNAP_CUT_CLOSED);

@@ -21,6 +21,7 @@
 #include "capture.h"
 #include "channel.h"
 #include "member.h"
+#include "mutant.h"
 #include "netlink.h"
 #include "timers.h"
 
@@ -138,7 +139,8 @@ static int record(struct ds_member *m, struct ds_record *rec)
 	if (err)
 		return err;
 	rec->parked_ns = since(rec);
-	cond_synchronize_rcu_expedited(grace);
+	if (!ds_mutant(no_grace))
+		cond_synchronize_rcu_expedited(grace);
 	/* Sockets that came while the threads were on their way. */
 	while ((err = observe(m, rec, deadline)) > 0)
 		synchronize_rcu_expedited();
@@ -179,6 +181,8 @@ static u32 settle(struct ds_member *m, struct ds_record *rec, bool ok)
 	list_for_each_entry(ch, &m->channels, node) {
 		if (!ok)
 			ds_disarm(&ch->ends);
+		if (ds_mutant(publish_piecemeal) && ds_is_marking(&m->colour, &ch->ends))
+			ch->ends.out_state = DS_OUT_CLEAR;
 		epoch = ds_answer_kept(&m->colour, &ch->ends, rec->snap->epoch);
 		if (ds_epoch_after(epoch, newer)) {
 			newer = epoch;
@@ -202,7 +206,11 @@ static void speak(struct ds_member *m)
 	list_for_each_entry(ch, &m->channels, node) {
 		bool due;
 
+		if (ds_mutant(publish_piecemeal))
+			usleep_range(3000, 5000);
 		spin_lock_bh(&m->lock);
+		if (ds_mutant(publish_piecemeal) && ch->ends.out_epoch == m->colour.recorded)
+			ch->ends.out_state = DS_OUT_ARMED;
 		due = ds_is_marking(&m->colour, &ch->ends) ||
 		      ds_answer_waits(&m->colour, &ch->ends);
 		spin_unlock_bh(&m->lock);

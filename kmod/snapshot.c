@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The rules of the snapshot algorithm; see snapshot.h. */
+#include "mutant.h"
 #include "snapshot.h"
 
 /* Is it known what became, or will not become, of @epoch at this member? */
@@ -26,14 +27,15 @@ static unsigned int receive_marker(const struct ds_colour *m, struct ds_ends *c,
 		return DS_ACT_STALE;
 	}
 
-	if (m->phase == DS_IDLE && ds_epoch_after(opt->epoch, m->consumed))
+	if (m->phase == DS_IDLE &&
+	    (ds_mutant(old_epoch) || ds_epoch_after(opt->epoch, m->consumed)))
 		act |= DS_ACT_TRIGGER;
 	/*
 	 * "Recorded" is said by who has recorded, and "will not" by who knows
 	 * that it will not.  Whoever is still at it says nothing: an early ACK
 	 * lets the peer stop marking, and a red byte slips in unmarked.
 	 */
-	if (settled(m, opt->epoch)) {
+	if (ds_mutant(ack_early) || settled(m, opt->epoch)) {
 		c->answer_due = true;
 		act |= DS_ACT_ANSWER;
 	}
@@ -117,7 +119,8 @@ bool ds_is_red(const struct ds_colour *m, const struct ds_ends *c,
  */
 bool ds_trigger(struct ds_colour *m, u32 epoch)
 {
-	if (m->phase != DS_IDLE || !ds_epoch_after(epoch, m->consumed))
+	if (m->phase != DS_IDLE ||
+	    (!ds_mutant(old_epoch) && !ds_epoch_after(epoch, m->consumed)))
 		return false;
 	m->consumed = epoch;
 	m->current_epoch = epoch;
@@ -183,6 +186,8 @@ u32 ds_answer_kept(const struct ds_colour *m, struct ds_ends *c, u32 epoch)
 {
 	if (c->in_epoch == epoch)
 		c->answer_due = true;
+	if (ds_mutant(no_newer))
+		return 0;
 	return c->in_epoch && !settled(m, c->in_epoch) ? c->in_epoch : 0;
 }
 
@@ -217,7 +222,7 @@ bool ds_is_marking(const struct ds_colour *m, const struct ds_ends *c)
 bool ds_compose(const struct ds_colour *m, const struct ds_ends *c,
 		struct ds_option *opt)
 {
-	bool ack = c->in_epoch && c->in_epoch == m->recorded;
+	bool ack = c->in_epoch && (ds_mutant(ack_early) || c->in_epoch == m->recorded);
 
 	if (ds_is_marking(m, c)) {
 		opt->flags = DISTSNAP_OPT_MARKER | (ack ? DISTSNAP_OPT_ACK : 0) |
