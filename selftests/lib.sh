@@ -72,6 +72,7 @@ not_ok()
 	TAP_FAILED=$((TAP_FAILED + 1))
 	echo "not ok $TAP_RUN - $*"
 	report_state
+	[ -z "${FAIL_FAST:-}" ] || done_testing
 }
 
 # skip DESC WHY
@@ -144,6 +145,22 @@ done_testing()
 		echo "1..$TAP_RUN"
 	fi
 	exit $((TAP_FAILED > 0))
+}
+
+# counter HOST NAME, sum_of NAME: of the module, on one host or on all of them
+counter()
+{
+	in_host "$1" distsnap status --counters | awk -v name="$2" '$1 == name { print $2 }'
+}
+
+sum_of()
+{
+	local h sum=0
+
+	for h in "${HOSTS[@]}"; do
+		sum=$((sum + $(counter "$h" "$1")))
+	done
+	echo $sum
 }
 
 # report_state: once per script, as soon as something failed
