@@ -1,0 +1,172 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# mutants.sh KERNEL [NAME...]: build each mutant (kmod/mutant.h) and run the tests
+# that should notice, until one does.  Before that they must pass without a
+# mutant.  The last line is the verdict: mutants: N/N killed.
+
+set -u
+
+here=$(cd "$(dirname "$0")" && pwd)
+top=$(cd "$here/../.." && pwd)
+cd "$top" || exit 1
+build=${BUILD:-$top/build}
+kernel=${1:?usage: mutants.sh KERNEL [NAME...]}
+shift
+
+# The mutants, and by what they are noticed: *_test is a program that runs here,
+# in build/selftests, anything else a test in the guest.
+#
+# The last three rules are covered twice on the wire (a marked segment brings its
+# own anchor, markers are repeated), so only the tests of the rules can tell.
+table="
+	no_hold			bank
+	no_gate			rush
+	publish_piecemeal	bank
+	no_recheck		newer
+	no_sendq		rush
+	no_recvq		rush
+	no_ofo			rush
+	clone_unsent		rush
+	late_log		rush
+	no_grace		bank
+	no_sack_trim		rush
+	no_room			rush
+	old_epoch		bank
+	no_park			bank
+	ack_early		snapshot_test
+	no_newer		snapshot_test
+	no_gap			merge_test
+	no_overlap		merge_test
+"
+
+# Fewer snapshots than "make check" takes, enough to notice.
+export FULL=${FULL:-4} LIGHT=${LIGHT:-20} ROUNDS=${ROUNDS:-2} FAIL_FAST=1
+export SEED=${SEED:-$((RANDOM * 32768 + RANDOM))}
+
+die()
+{
+	echo "mutants.sh: $*" >&2
+	exit 1
+}
+
+# tests_of NAME
+tests_of()
+{
+	awk -v name="$1" '$1 == name { $1 = ""; print }' <<< "$table" | xargs
+}
+
+# Every mutant of the code has its line here, and the other way round.
+names=$(awk 'NF { print $1 }' <<< "$table")
+found=$(grep -ohE 'ds_mutant\([a-z_]+\)' kmod/*.c tools/*.c | sed 's/.*(//; s/)//')
+odd=$(printf '%s\n' "$names" "$(sort -u <<< "$found")" | sort | uniq -u | xargs)
+[ -z "$odd" ] || die "in the code or in the table only: $odd"
+# shellcheck disable=SC2086	# a list
+[ $# -gt 0 ] || set -- $names
+for name; do
+	[ -n "$(tests_of "$name")" ] || die "$name: no such mutant"
+done
+
+# guest_test MODULE TEST: in a machine of its own; its TAP is in $log
+guest_test()
+{
+	local limit rc
+
+	limit=$(sed -n 's/^# timeout: //p' "selftests/$2.sh")
+	"$here/run.sh" --kernel "$kernel" --no-module --module "$1" --quiet \
+		--mem 3G --timeout $((limit + 120)) --idle "$limit" \
+		--log "$dir/console" --env "SEED=$SEED" --env "FULL=$FULL" \
+		--env "LIGHT=$LIGHT" --env "ROUNDS=$ROUNDS" --env FAIL_FAST=1 \
+		-- "$here/suite.sh" "$2=$limit" > "$log" 2>&1
+	rc=$?
+	case $rc in
+	121) why="the kernel crashed" ;;
+	122) why="the machine hung" ;;
+	0|99|120|123) why= ;;
+	*) die "$2: run.sh ended with status $rc: $(tail -n 1 "$log")" ;;
+	esac
+	[ -n "$why" ] || why=$(sed -n 's/^not ok [0-9]* - /no longer: /p' "$log" | head -n 1)
+	[ -n "$why" ] || why=$(sed -n 's/^# leak: /leak: /p' "$log" | head -n 1)
+	[ -n "$why" ] || grep -q "^# end $2 0 " "$log" || why="no verdict"
+	[ -z "$why" ]
+}
+
+# passes DIR MODULE TEST: false, with $why, when the test fails
+passes()
+{
+	local test=$3 rc
+
+	log=$dir/$test.log
+	if [[ $test != *_test ]]; then
+		guest_test "$2" "$test"
+		return
+	fi
+	why=
+	timeout 120 "$1/selftests/$test" > "$log" 2>&1
+	rc=$?
+	[ $rc -ne 0 ] || return 0
+	why=$(sed -n 's/^not ok [0-9]* /no longer: /p' "$log" | head -n 1)
+	[ -n "$why" ] || why="status $rc"
+	return 1
+}
+
+# make_mutant NAME TESTS...: what these tests need of it
+make_mutant()
+{
+	local name=$1 own=$build/mutants/$1 test targets=()
+	shift
+
+	for test; do
+		if [[ $test == *_test ]]; then
+			# Not to be unpacked again.
+			mkdir -p "$own"
+			cp -rp "$build/include" "$own/"
+			targets+=("$own/selftests/$test")
+		else
+			targets+=(module)
+		fi
+	done
+	make --no-print-directory MUTANT="$name" KERNEL="$kernel" "${targets[@]}" \
+		> "$dir/build.log" 2>&1 ||
+		{ tail -n 20 "$dir/build.log" >&2; die "$name does not build"; }
+}
+
+# shellcheck disable=SC2153	# comes from kernel.sh
+release=$(eval "$("$here/kernel.sh" "$kernel")" && echo "$RELEASE")
+[ -n "$release" ] || exit 1
+
+echo "# kernel $kernel seed $SEED"
+dir=$build/mutants/none
+mkdir -p "$dir"
+for test in $(for name; do tests_of "$name"; done | xargs -n1 | sort -u); do
+	start=$EPOCHSECONDS
+	passes "$build" "$build/$release/distsnap.ko" "$test" || {
+		cat "$log"
+		die "$test fails without a mutant: $why"
+	}
+	echo "# no mutant: $test passes ($((EPOCHSECONDS - start)) s)"
+done
+
+killed=0
+for name; do
+	dir=$build/mutants/$name
+	mkdir -p "$dir"
+	tests=$(tests_of "$name")
+	start=$EPOCHSECONDS
+	# shellcheck disable=SC2086	# a list
+	make_mutant "$name" $tests
+	by=
+	for test in $tests; do
+		passes "$dir" "$dir/$release/distsnap.ko" "$test" && continue
+		by=$test
+		break
+	done
+	if [ -n "$by" ]; then
+		killed=$((killed + 1))
+		echo "mutant $name: killed by $by ($why; $((EPOCHSECONDS - start)) s)"
+	else
+		echo "mutant $name: SURVIVED $tests"
+	fi
+done
+echo "mutants: $killed/$# killed"
+[ $killed -eq $# ]
