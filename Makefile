@@ -4,6 +4,10 @@
 # "make help" says what there is.
 
 BUILD	:= $(CURDIR)/build
+# One protection less, see kmod/mutant.h; it must not be taken for the real thing.
+ifneq ($(MUTANT),)
+BUILD	:= $(BUILD)/mutants/$(MUTANT)
+endif
 export BUILD
 
 # The kernel: a KERNEL that selftests/qemu/kernel.sh knows, or a KDIR; without
@@ -69,6 +73,7 @@ WARN	:= -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers \
 	   -Wpointer-arith -Wvla
 # An empty _GNU_SOURCE, so that a file may define it too.
 CPPFLAGS := -D_GNU_SOURCE= -Iuapi -Itools -Iselftests -I/usr/include/libnl3
+CPPFLAGS += $(if $(MUTANT),-DDISTSNAP_MUTANT=$(MUTANT))
 CCFLAGS	 = -std=gnu11 $(CFLAGS) $(WARN) $(CPPFLAGS) -MMD -MP
 LIBS	:= -Wl,--as-needed -lnl-genl-3 -lnl-3 -ljansson -ldw -lelf -lpthread
 
@@ -118,6 +123,22 @@ DEBUGKERNELS := debug-6.1 debug-6.12
 check-debug:
 	@$(MAKE) --no-print-directory check KERNELS="$(DEBUGKERNELS)"
 
+# M='NAME...' tries some.
+mutants:
+	@selftests/deps.sh check $(VMKERNEL)
+	@+$(MAKE) $(JOBS) --no-print-directory all KERNEL=$(VMKERNEL)
+	@+selftests/qemu/mutants.sh $(VMKERNEL) $(M)
+
+N	?= 1000
+
+soak:
+	@selftests/deps.sh check $(VMKERNEL)
+	@$(if $(filter debug-%,$(VMKERNEL)),selftests/qemu/debug-kernel.sh $(VMKERNEL:debug-%=%))
+	@+$(MAKE) $(JOBS) --no-print-directory module tools programs KERNEL=$(VMKERNEL)
+	@selftests/qemu/run.sh --kernel $(VMKERNEL) --quiet --mem 3G \
+		--timeout $$(($(N) * 20 + 900)) --idle 900 --log $(BUILD)/soak/console.log \
+		--env SEED=$(SEED) -- selftests/soak.sh $(VMKERNEL) $(N)
+
 lint:
 	@selftests/deps.sh lint $(VMKERNEL)
 	@+$(MAKE) -s --no-print-directory $(LINTDEPS)
@@ -134,6 +155,8 @@ help:
 	@echo "make demo           watch three banks being photographed, in an emulated machine"
 	@echo "make check          all tests;  make check T=NAME  one of them"
 	@echo "make check-debug    all tests on kernels that check every access, lock and leak"
+	@echo "make mutants        are the tests able to fail?  M='NAME...' tries some of them"
+	@echo "make soak N=1000    many snapshots over a bad network, audited to the byte"
 	@echo "make lint           sparse, checkpatch, cppcheck, shellcheck"
 	@echo "make deps           install the Debian packages for all of these"
 	@echo "make clean          remove build/"
@@ -145,4 +168,4 @@ help:
 	@echo "C=1                                  sparse on what is compiled"
 
 .PHONY: all module module-links have-kernel tools selftests programs deps demo \
-	check check-debug lint clean help
+	check check-debug mutants soak lint clean help

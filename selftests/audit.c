@@ -82,9 +82,10 @@ static void print_line(const struct audit *a, const char *path,
 static void print_json(const struct audit *a, const char *path,
 		       const struct finding *f, int ret, const struct why *w)
 {
-	json_t *o = json_pack("{s:s, s:I, s:b, s:i, s:i, s:i, s:I, s:I}",
+	json_t *o = json_pack("{s:s, s:I, s:b, s:b, s:i, s:i, s:i, s:I, s:I}",
 			      "snapshot", path, "epoch", (json_int_t)f->epoch,
-			      "consistent", !ret, "members", f->members,
+			      "consistent", !ret, "complete",
+			      ret != SNAP_INCOMPLETE, "members", f->members,
 			      "channels", f->channels,
 			      "channels_with_bytes", f->busy,
 			      "bytes_in_flight", (json_int_t)f->bytes,
