@@ -5,6 +5,7 @@
 # sleep in them, full segments, receivers that lag behind, and a network that
 # loses so much that acknowledgments are full of SACK blocks.
 #
+# needs: tcpdump
 # timeout: 300
 #
 # shellcheck disable=SC2317	# functions that "check" calls
@@ -37,6 +38,20 @@ full()
 	banks_take c "$snaps/c" --count "$1" --every 20
 }
 
+# capture FILE COMMAND...: what passes host a meanwhile
+capture()
+{
+	local file=$1 pid
+	shift
+
+	spawn a tcpdump tcpdump -Z root -i eth0 -s 128 -B 8192 -U -w "$file" tcp
+	pid=$LAST_PID
+	wait_for "logged tcpdump 'listening on'" 20 || return 1
+	"$@" || return 1
+	stop "$pid"
+	return 0
+}
+
 audit_light()
 {
 	bank-audit --light --seed "$SEED" --max-len "$MAX_LEN" "$snaps"/[ab]/*
@@ -51,9 +66,14 @@ topology 3
 netem_all delay 5ms 1ms loss 2% reorder 3% duplicate 1%
 check "banks start" banks_start --rate 0 --max-len "$MAX_LEN" --sockbuf 30000
 check "banks join" banks_join
-check "$LIGHT light snapshots are complete" light "$LIGHT"
+check "$LIGHT light snapshots are complete" \
+	capture "$TEST_TMP/light.pcap" light "$LIGHT"
 check "all have the right bytes" audit_light
 say "$(tail -n 1 "$TEST_TMP/check.out")"
+wire=$(wire "$TEST_TMP/light.pcap")
+say "$wire"
+check "red segments were seen" [ "$(grep -o ' red=[0-9]*' <<< "$wire" | tr -dc 0-9)" -gt 0 ]
+check_equal "none of them was bare" "$(grep -o 'bare_red=[0-9]*' <<< "$wire")" bare_red=0
 check "$FULL snapshots are complete" full "$FULL"
 check "all are consistent" audit_full
 say "$(tail -n 1 "$TEST_TMP/check.out")"

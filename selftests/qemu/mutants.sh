@@ -74,7 +74,7 @@ guest_test()
 
 	limit=$(sed -n 's/^# timeout: //p' "selftests/$2.sh")
 	"$here/run.sh" --kernel "$kernel" --no-module --module "$1" --quiet \
-		--mem 3G --timeout $((limit + 120)) --idle "$limit" \
+		--with tcpdump --mem 3G --timeout $((limit + 120)) --idle "$limit" \
 		--log "$dir/console" --env "SEED=$SEED" --env "FULL=$FULL" \
 		--env "LIGHT=$LIGHT" --env "ROUNDS=$ROUNDS" --env FAIL_FAST=1 \
 		-- "$here/suite.sh" "$2=$limit" > "$log" 2>&1
