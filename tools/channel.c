@@ -124,7 +124,7 @@ static void judge_cover(const struct stream *s, struct verdict *v,
 	h = union_holes(s->pieces, s->n, s->start, s->end);
 	if (h.bytes && !ds_mutant(no_gap)) {
 		ch->whole = false;
-		verdict_blame(v, BLAME_MISSING,
+		verdict_blame(v, BLAME_FOLLOWS,
 			      "channel %s -> %s: %llu of %llu bytes in flight were recorded by neither end, the first at %llu",
 			      ch->src->cut->local, ch->dst->cut->local,
 			      (unsigned long long)h.bytes,

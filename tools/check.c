@@ -22,7 +22,7 @@ static const char help[] =
 "Usage: distsnap check consistency SNAP\n\n"
 "Verify the snapshot from the fragments in it: nothing was received that was\n"
 "not sent, and the bytes in flight are exactly the ones in between.\n\n"
-"Exit code 0 if it is consistent, 1 if not, 3 if it is incomplete.\n";
+"Exit codes: 0 consistent; 1 not; 2 usage; 3 incomplete; 4 it cannot be read.\n";
 
 /* The file of a channel, and how far it was compared. */
 struct compare {
@@ -125,7 +125,7 @@ static int verify(struct verdict *v, const struct fragset *set,
 		if (check_channel(v, &v->channels[i], sd, why))
 			return -1;
 	verdict_finish(v);
-	if (v->wrong.n)		/* says more than that a file differs */
+	if (v->ranked[BLAME_WRONG].n)		/* says more than that a file differs */
 		return 0;
 	return check_names(v, sd, why) || check_manifest(v, sd, why) ? -1 : 0;
 }
@@ -142,9 +142,9 @@ static int say_reason(const char *snap, const char *what,
 
 static int say(const struct verdict *v, const char *snap)
 {
-	if (v->wrong.n)
-		return say_reason(snap, "inconsistent", &v->wrong,
-				  EXIT_VIOLATED);
+	if (v->ranked[BLAME_WRONG].n)
+		return say_reason(snap, "inconsistent",
+				  &v->ranked[BLAME_WRONG], EXIT_VIOLATED);
 	if (v->reasons.n)
 		return say_reason(snap, "incomplete", &v->reasons,
 				  EXIT_INCOMPLETE);
@@ -159,23 +159,70 @@ static int say(const struct verdict *v, const char *snap)
 	return EXIT_OK;
 }
 
-static int check_fragments(const struct snapdir *sd, const struct texts *expect,
-			   const char *snap, struct why *why)
+static bool has_node(const struct fragset *set, const char *node)
+{
+	size_t i;
+
+	for (i = 0; i < set->n; i++)
+		if (!strcmp(set->v[i]->node, node))
+			return true;
+	return false;
+}
+
+/* Nodes that the manifest names and that no fragment is of. */
+static void list_missing(const json_t *manifest, const struct fragset *set,
+			 struct texts *missing)
+{
+	const json_t *item;
+	const char *node;
+	size_t i;
+
+	json_array_foreach(json_object_get(manifest, "members"), i, item) {
+		node = json_string_value(json_object_get(item, "node"));
+		if (node && !has_node(set, node))
+			texts_add(missing, why_format("the fragment of node %s is missing",
+						      node));
+	}
+	json_array_foreach(json_object_get(manifest, "initiators"), i, item) {
+		node = json_string_value(item);
+		if (node && !has_node(set, node))
+			texts_add(missing, why_format("the fragment of node %s is missing",
+						      node));
+	}
+	texts_sort(missing);
+}
+
+static int check_set(const struct fragset *set, const struct snapdir *sd,
+		     const struct texts *expect, const char *snap,
+		     struct why *why)
+{
+	struct verdict v;
+	int ret;
+
+	if (!set->n)
+		return why_set(why, "it holds no fragments");
+	ret = verify(&v, set, expect, sd, why);
+	if (!ret)
+		ret = say(&v, snap);
+	verdict_free(&v);
+	return ret;
+}
+
+static int check_fragments(const struct snapdir *sd, const json_t *manifest,
+			   const struct texts *expect, const char *snap,
+			   struct why *why)
 {
 	struct fragset set = { NULL, 0 };
-	struct verdict v;
-	int ret = -1;
+	struct texts missing = { NULL, 0 };
+	int ret = snapdir_load_fragments(sd, &set, why);
 
-	if (!snapdir_load_fragments(sd, &set, why)) {
-		if (!set.n) {
-			why_set(why, "it holds no fragments");
-		} else {
-			ret = verify(&v, &set, expect, sd, why);
-			if (!ret)
-				ret = say(&v, snap);
-			verdict_free(&v);
-		}
+	if (!ret) {
+		list_missing(manifest, &set, &missing);
+		ret = missing.n ? say_reason(snap, "incomplete", &missing,
+					     EXIT_INCOMPLETE) :
+		      check_set(&set, sd, expect, snap, why);
 	}
+	texts_free(&missing);
 	fragset_free(&set);
 	return ret;
 }
@@ -197,7 +244,7 @@ static int check_consistency(const char *snap)
 	/* What was expected is the only thing that no fragment knows. */
 	if (manifest && !jsonread(manifest, fields, 1, &expect,
 				  SNAPDIR_MANIFEST, &why))
-		ret = check_fragments(&sd, &expect, snap, &why);
+		ret = check_fragments(&sd, manifest, &expect, snap, &why);
 	if (ret < 0) {
 		printf("%s: inconsistent: %s\n", snap, why.text);
 		ret = EXIT_VIOLATED;

@@ -77,6 +77,7 @@ static void sum_up(struct verdict *v, struct merge_summary *sum)
 		.closed = !v->open_because.n,
 		.reasons = v->reasons.v,
 		.n_reasons = v->reasons.n,
+		.n_causes = v->n_causes,
 	};
 	v->reasons = (struct texts){ NULL, 0 };		/* given away */
 }
@@ -103,44 +104,55 @@ static int merge(const struct fragset *set, const struct merge_opts *opts,
 	return ret;
 }
 
-static int check_expect(const struct merge_opts *opts, struct why *why)
+bool merge_expectable(const char *name)
 {
-	const char *name, *slash;
-	size_t i;
-	char *node;
+	const char *slash = strchrnul(name, '/');
+	char *node = xasprintf("%.*s", (int)(slash - name), name);
 	bool ok;
 
-	for (i = 0; opts && i < opts->n_expect; i++) {
-		name = opts->expect[i];
-		slash = strchrnul(name, '/');
-		node = xasprintf("%.*s", (int)(slash - name), name);
-		ok = *slash && jsonread_name_ok(node, FRAGMENT_NODE_MAX) &&
-		     jsonread_name_ok(slash + 1, DISTSNAP_NAME_MAX);
-		free(node);
-		if (!ok)
-			return why_set(why, "\"%s\" is not NODE/MEMBER", name);
-	}
+	ok = *slash && jsonread_name_ok(node, FRAGMENT_NODE_MAX) &&
+	     jsonread_name_ok(slash + 1, DISTSNAP_NAME_MAX);
+	free(node);
+	return ok;
+}
+
+static int check_expect(const struct merge_opts *opts, struct why *why)
+{
+	size_t i;
+
+	for (i = 0; opts && i < opts->n_expect; i++)
+		if (!merge_expectable(opts->expect[i]))
+			return why_set(why, "\"%s\" is not NODE/MEMBER",
+				       opts->expect[i]);
 	return 0;
+}
+
+int merge_try(const char *const *dirs, size_t n, const struct merge_opts *opts,
+	      const char *snap, struct merge_summary *sum, struct why *why)
+{
+	struct fragset set = { NULL, 0 };
+	int ret;
+
+	*sum = (struct merge_summary){ 0 };
+	ret = check_expect(opts, why);
+	if (!ret && !n)
+		ret = why_set(why, "there are no fragments");
+	if (!ret)
+		ret = load(&set, dirs, n, why);
+	if (!ret)
+		ret = fragset_settle(&set, why);
+	if (!ret)
+		ret = merge(&set, opts, snap, sum, why);
+	fragset_free(&set);
+	return ret;
 }
 
 int merge_run(const char *const *dirs, size_t n, const struct merge_opts *opts,
 	      const char *snap, struct merge_summary *sum)
 {
-	struct fragset set = { NULL, 0 };
 	struct why why = { "" };
-	int ret;
+	int ret = merge_try(dirs, n, opts, snap, sum, &why);
 
-	*sum = (struct merge_summary){ 0 };
-	ret = check_expect(opts, &why);
-	if (!ret && !n)
-		ret = why_set(&why, "there are no fragments");
-	if (!ret)
-		ret = load(&set, dirs, n, &why);
-	if (!ret)
-		ret = fragset_settle(&set, &why);
-	if (!ret)
-		ret = merge(&set, opts, snap, sum, &why);
-	fragset_free(&set);
 	if (ret)
 		complain("merge: %s", why.text);
 	return ret;

@@ -33,7 +33,8 @@ struct merge_opts {
  * @complete: nothing is missing
  * @closed: no externals and no uncovered IPC
  * @reasons: why not complete, one sentence each
- * @n_reasons: how many
+ * @n_reasons: how many, causes first
+ * @n_causes: how many of them do not only follow from others
  */
 struct merge_summary {
 	unsigned int members, channels, externals;
@@ -42,7 +43,7 @@ struct merge_summary {
 	bool complete;
 	bool closed;
 	char **reasons;
-	size_t n_reasons;
+	size_t n_reasons, n_causes;
 };
 
 /*
@@ -52,6 +53,14 @@ struct merge_summary {
  */
 int merge_run(const char *const *dirs, size_t n, const struct merge_opts *opts,
 	      const char *snap, struct merge_summary *sum);
+
+/* The same, but @why holds the message. */
+struct why;
+int merge_try(const char *const *dirs, size_t n, const struct merge_opts *opts,
+	      const char *snap, struct merge_summary *sum, struct why *why);
+
+/* Is it NODE/MEMBER? */
+bool merge_expectable(const char *name);
 
 /*
  * 1 when every member channel named in any fragment has both its ends among

@@ -26,6 +26,10 @@ static const char *const flag_phrases[] = {
 	[8] = "two markers of this epoch contradict each other",
 };
 
+/* Those that no other member is behind. */
+static const unsigned int cut_causes = DISTSNAP_CUT_TRUNCATED |
+				       DISTSNAP_CUT_GONE;
+
 static const char *const peer_phrases[] = {
 	[DISTSNAP_PEER_EXTERNAL] = "no member answered there",
 	[DISTSNAP_PEER_REWRITTEN] = "something on the way rewrites sequence numbers",
@@ -41,9 +45,77 @@ void verdict_blame(struct verdict *v, enum blame kind, const char *fmt, ...)
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	why_clean(text);
-	texts_add(&v->reasons, xstrdup(text));
-	if (kind == BLAME_WRONG)
-		texts_add(&v->wrong, xstrdup(text));
+	texts_add(&v->ranked[kind], xstrdup(text));
+}
+
+/*
+ * The kernel's reasons start with "member NAME: ": what follows, and where NAME
+ * is and how long, or all of @text and NULL.
+ */
+static const char *split_reason(const char *text, const char **name, int *len)
+{
+	static const char start[] = "member ";
+	const char *rest;
+
+	*name = NULL;
+	if (strncmp(text, start, strlen(start)))
+		return text;
+	rest = text + strlen(start);
+	*len = strcspn(rest, ": ");
+	if (strncmp(rest + *len, ": ", 2) &&
+	    strcmp(rest + *len, " left the group"))
+		return text;
+	*name = rest;
+	rest += *len;
+	return rest + (*rest == ':') + 1;
+}
+
+/* It waited in vain, most often for one that failed. */
+static enum blame kind_of(const char *reason)
+{
+	return strstr(reason, "markers or answers did not come in time") ?
+	       BLAME_FOLLOWS : BLAME_CAUSE;
+}
+
+static bool has_cause(const struct texts *reasons)
+{
+	size_t i;
+
+	for (i = 0; i < reasons->n; i++)
+		if (kind_of(reasons->v[i]) == BLAME_CAUSE)
+			return true;
+	return false;
+}
+
+/* Of a state that says less than @reasons do, or only that it waited. */
+static enum blame kind_of_state(unsigned int state, const struct texts *reasons)
+{
+	if (state == DISTSNAP_S_EXPIRED || state == DISTSNAP_S_RECORDED)
+		return BLAME_FOLLOWS;
+	return has_cause(reasons) ? BLAME_FOLLOWS : BLAME_CAUSE;
+}
+
+static void judge_reasons(struct verdict *v, const struct fragment *f,
+			  const struct frag_member *m)
+{
+	const struct texts *reasons = m ? &m->reasons : &f->reasons;
+	const char *rest, *name;
+	size_t i;
+	int len;
+
+	for (i = 0; i < reasons->n; i++) {
+		rest = split_reason(reasons->v[i], &name, &len);
+		/* Two of one name: the second is stored under another. */
+		if (m)
+			verdict_blame(v, kind_of(rest), "member %s/%s: %s",
+				      f->node, m->name, rest);
+		else if (name)
+			verdict_blame(v, kind_of(rest), "member %s/%.*s: %s",
+				      f->node, len, name, rest);
+		else
+			verdict_blame(v, kind_of(rest), "node %s: %s", f->node,
+				      rest);
+	}
 }
 
 static void judge_member(struct verdict *v, const struct fragment *f,
@@ -52,15 +124,15 @@ static void judge_member(struct verdict *v, const struct fragment *f,
 	size_t i;
 
 	if (m->state != DISTSNAP_S_DONE)
-		verdict_blame(v, BLAME_MISSING, "member %s/%s: %s", f->node,
-			      m->name, state_phrases[m->state]);
+		verdict_blame(v, kind_of_state(m->state, &m->reasons),
+			      "member %s/%s: %s", f->node, m->name,
+			      state_phrases[m->state]);
 	if (m->wants_core && !m->has_core)
-		verdict_blame(v, BLAME_MISSING,
+		verdict_blame(v, has_cause(&m->reasons) ? BLAME_FOLLOWS :
+			      BLAME_CAUSE,
 			      "member %s/%s: its memory image is missing",
 			      f->node, m->name);
-	for (i = 0; i < m->reasons.n; i++)
-		verdict_blame(v, BLAME_MISSING, "member %s/%s: %s", f->node,
-			      m->name, m->reasons.v[i]);
+	judge_reasons(v, f, m);
 	for (i = 0; i < m->uncovered.n; i++)
 		texts_add(&v->open_because,
 			  why_format("member %s/%s holds %s", f->node, m->name,
@@ -69,27 +141,41 @@ static void judge_member(struct verdict *v, const struct fragment *f,
 		v->longest_pause_us = m->pause_us;
 }
 
+/* A node's state follows from that of its members, if one is not done. */
+static enum blame kind_of_node(const struct fragment *f)
+{
+	size_t i;
+
+	for (i = 0; i < f->n_members; i++)
+		if (f->members[i].state != DISTSNAP_S_DONE)
+			return BLAME_FOLLOWS;
+	return kind_of_state(f->state, &f->reasons);
+}
+
+static void judge_node(struct verdict *v, const struct fragment *f)
+{
+	size_t i;
+
+	if (f->state != DISTSNAP_S_DONE)
+		verdict_blame(v, kind_of_node(f), "node %s: %s", f->node,
+			      state_phrases[f->state]);
+	judge_reasons(v, f, NULL);
+	for (i = 0; i < f->n_members; i++)
+		judge_member(v, f, &f->members[i]);
+	v->n_members += f->n_members;
+}
+
 static void judge_nodes(struct verdict *v)
 {
-	const struct fragment *f;
 	bool initiator = false;
-	size_t i, k;
+	size_t i;
 
 	for (i = 0; i < v->n_frags; i++) {
-		f = v->frags[i];
-		initiator |= f->initiator;
-		if (f->state != DISTSNAP_S_DONE)
-			verdict_blame(v, BLAME_MISSING, "node %s: %s", f->node,
-				      state_phrases[f->state]);
-		for (k = 0; k < f->reasons.n; k++)
-			verdict_blame(v, BLAME_MISSING, "node %s: %s", f->node,
-				      f->reasons.v[k]);
-		for (k = 0; k < f->n_members; k++)
-			judge_member(v, f, &f->members[k]);
-		v->n_members += f->n_members;
+		initiator |= v->frags[i]->initiator;
+		judge_node(v, v->frags[i]);
 	}
 	if (!initiator)
-		verdict_blame(v, BLAME_MISSING,
+		verdict_blame(v, BLAME_FRAGMENT,
 			      "epoch %llu: the initiator's fragment is missing",
 			      v->n_frags ? (unsigned long long)v->frags[0]->epoch : 0);
 }
@@ -122,7 +208,7 @@ static void judge_expected(struct verdict *v, const char *const *expect,
 	texts_sort(&v->expect);
 	for (i = 0; i < v->expect.n; i++)
 		if (!is_present(v, v->expect.v[i]))
-			verdict_blame(v, BLAME_MISSING,
+			verdict_blame(v, BLAME_FRAGMENT,
 				      "member %s: expected, and no fragment has it",
 				      v->expect.v[i]);
 }
@@ -132,9 +218,8 @@ static size_t host_len(const char *addr)
 	return strrchr(addr, ':') - addr;
 }
 
-/* The node that has @remote's address: its fragment is here, then. */
-static const struct fragment *find_host(const struct verdict *v,
-					const struct end *e)
+const struct fragment *verdict_host(const struct verdict *v,
+				    const struct end *e)
 {
 	const char *remote = e->cut->remote;
 	const struct end *other;
@@ -154,21 +239,21 @@ static const struct fragment *find_host(const struct verdict *v,
 static void blame_mate(struct verdict *v, const struct end *e)
 {
 	const char *local = e->cut->local, *remote = e->cut->remote;
-	const struct fragment *host = find_host(v, e);
+	const struct fragment *host = verdict_host(v, e);
 
 	if (host) {
-		verdict_blame(v, BLAME_MISSING,
+		verdict_blame(v, BLAME_FOLLOWS,
 			      "channel %s -> %s: node %s did not record the receiver's end",
 			      local, remote, host->node);
-		verdict_blame(v, BLAME_MISSING,
+		verdict_blame(v, BLAME_FOLLOWS,
 			      "channel %s -> %s: node %s did not record the sender's end",
 			      remote, local, host->node);
 		return;
 	}
-	verdict_blame(v, BLAME_MISSING,
+	verdict_blame(v, BLAME_FOLLOWS,
 		      "channel %s -> %s: the receiver's fragment is missing",
 		      local, remote);
-	verdict_blame(v, BLAME_MISSING,
+	verdict_blame(v, BLAME_FOLLOWS,
 		      "channel %s -> %s: the sender's fragment is missing",
 		      remote, local);
 }
@@ -179,13 +264,13 @@ static void blame_strangers(struct verdict *v, const struct end *e)
 	const struct end *m = e->mate;
 
 	if (end_inside(m))
-		verdict_blame(v, BLAME_MISSING,
+		verdict_blame(v, BLAME_FOLLOWS,
 			      "connection %s - %s: member %s/%s took member %s/%s for %s",
 			      e->cut->local, e->cut->remote, e->frag->node,
 			      e->member->name, m->frag->node, m->member->name,
 			      fragment_peers[e->cut->peer]);
 	else if (e <= m)
-		verdict_blame(v, BLAME_MISSING,
+		verdict_blame(v, BLAME_FOLLOWS,
 			      "connection %s - %s: members %s/%s and %s/%s took each other for %s",
 			      e->cut->local, e->cut->remote, e->frag->node,
 			      e->member->name, m->frag->node, m->member->name,
@@ -198,7 +283,8 @@ static void judge_flags(struct verdict *v, const struct end *e)
 
 	for (i = 0; i < ARRAY_SIZE(flag_phrases); i++)
 		if (flag_phrases[i] && (e->cut->flags & (1u << i)))
-			verdict_blame(v, BLAME_MISSING,
+			verdict_blame(v, cut_causes & (1u << i) ? BLAME_CAUSE :
+				      BLAME_FOLLOWS,
 				      "connection %s - %s of member %s/%s: %s",
 				      e->cut->local, e->cut->remote,
 				      e->frag->node, e->member->name,
@@ -230,7 +316,7 @@ static void judge_end(struct verdict *v, const struct end *e)
 		judge_flags(v, e);
 
 	if (e->twice)
-		verdict_blame(v, BLAME_MISSING,
+		verdict_blame(v, BLAME_FOLLOWS,
 			      "connection %s - %s of member %s/%s: more than one member recorded the same end",
 			      e->cut->local, e->cut->remote, e->frag->node,
 			      e->member->name);
@@ -251,17 +337,17 @@ static void judge_channel(struct verdict *v, const struct channel *ch)
 	const char *src = out->local, *dst = in->local;
 
 	if (!(in->flags & DISTSNAP_CUT_CLOSED))
-		verdict_blame(v, BLAME_MISSING,
+		verdict_blame(v, BLAME_FOLLOWS,
 			      "channel %s -> %s: the sender's marker did not reach member %s/%s",
 			      src, dst, ch->dst->frag->node,
 			      ch->dst->member->name);
 	else if (in->in.marker == FRAGMENT_NONE)
-		verdict_blame(v, BLAME_MISSING,
+		verdict_blame(v, BLAME_FOLLOWS,
 			      "channel %s -> %s: member %s/%s does not say where the marker was",
 			      src, dst, ch->dst->frag->node,
 			      ch->dst->member->name);
 	if (!(out->flags & DISTSNAP_CUT_ACKED))
-		verdict_blame(v, BLAME_MISSING,
+		verdict_blame(v, BLAME_FOLLOWS,
 			      "channel %s -> %s: the marker of member %s/%s was not acknowledged",
 			      src, dst, ch->src->frag->node,
 			      ch->src->member->name);
@@ -342,6 +428,7 @@ void verdict_reach(struct verdict *v, struct fragment *const *frags, size_t n,
 	v->channels = xcalloc(v->ends.n, sizeof(*v->channels));
 	for (i = 0; i < v->ends.n; i++)
 		judge_end(v, &v->ends.v[i]);
+	verdict_blame_silent(v);
 	if (v->n_channels)
 		qsort(v->channels, v->n_channels, sizeof(*v->channels),
 		      channel_cmp);
@@ -352,8 +439,15 @@ void verdict_reach(struct verdict *v, struct fragment *const *frags, size_t n,
 
 void verdict_finish(struct verdict *v)
 {
-	texts_sort(&v->reasons);
-	texts_sort(&v->wrong);
+	unsigned int kind;
+	size_t i;
+
+	for (kind = 0; kind < BLAMES; kind++) {
+		texts_sort(&v->ranked[kind]);
+		v->n_causes = v->reasons.n;
+		for (i = 0; i < v->ranked[kind].n; i++)
+			texts_add(&v->reasons, xstrdup(v->ranked[kind].v[i]));
+	}
 	texts_sort(&v->open_because);
 }
 
@@ -368,6 +462,7 @@ void verdict_free(struct verdict *v)
 	ends_free(&v->ends);
 	texts_free(&v->expect);
 	texts_free(&v->reasons);
-	texts_free(&v->wrong);
+	for (i = 0; i < BLAMES; i++)
+		texts_free(&v->ranked[i]);
 	texts_free(&v->open_because);
 }

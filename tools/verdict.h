@@ -25,6 +25,18 @@ struct channel {
 	bool whole;
 };
 
+/*
+ * Why it is incomplete, by rank: what comes first explains what comes later.
+ * All but BLAME_WRONG say that something is missing.
+ */
+enum blame {
+	BLAME_CAUSE,		/* what a node or a member says about itself */
+	BLAME_FRAGMENT,		/* somebody's recording is not there */
+	BLAME_WRONG,		/* what is there is not consistent */
+	BLAME_FOLLOWS,		/* channels, and those who wait for them */
+	BLAMES,
+};
+
 /**
  * struct verdict - what a set of fragments amounts to
  * @frags: the caller's fragments, sorted by node
@@ -32,8 +44,9 @@ struct channel {
  * @ends: all ends of all connections
  * @channels: sorted by address
  * @externals: ends whose peer is no member
- * @reasons: why the snapshot is incomplete
- * @wrong: those of the reasons that say more than "something is missing"
+ * @ranked: why the snapshot is incomplete, by enum blame
+ * @reasons: the same in one list, from verdict_finish() on
+ * @n_causes: how many of @reasons are not BLAME_FOLLOWS
  * @open_because: why influence may have come from outside
  * @longest_pause_us: of all members
  */
@@ -47,13 +60,10 @@ struct verdict {
 	size_t n_channels;
 	const struct end **externals;
 	size_t n_externals;
-	struct texts reasons, wrong, open_because;
+	struct texts ranked[BLAMES];
+	struct texts reasons, open_because;
+	size_t n_causes;
 	uint64_t longest_pause_us;
-};
-
-enum blame {
-	BLAME_MISSING,		/* something is not there */
-	BLAME_WRONG,		/* what is there is not consistent */
 };
 
 /* Apply every rule that needs no bytes; @frags must outlive the verdict. */
@@ -72,6 +82,13 @@ int channel_read(struct verdict *v, struct channel *ch, channel_sink sink,
 
 void verdict_blame(struct verdict *v, enum blame kind, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+
+/* silent.c: blame once each address that nothing came from, by @ends. */
+void verdict_blame_silent(struct verdict *v);
+
+/* The fragment of the node that has the other end's address, or NULL. */
+const struct fragment *verdict_host(const struct verdict *v,
+				    const struct end *e);
 
 /* All channels are read: sort the reasons. */
 void verdict_finish(struct verdict *v);

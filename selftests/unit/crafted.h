@@ -15,6 +15,8 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -242,7 +242,10 @@ TEST_F(snap, one_missing)
 	EXPECT_EQ(0, merge_ready(dirs, 1));
 	ASSERT_EQ(0, merge_list(self, dirs, 1, NULL));
 	EXPECT_FALSE(self->sum.complete);
-	EXPECT_EQ(2, self->sum.n_reasons);
+	EXPECT_EQ(3, self->sum.n_reasons);
+	EXPECT_EQ(1, self->sum.n_causes);
+	EXPECT_STREQ("nothing from 10.0.0.2 (1 connection of a/one): no agent there, or another store?",
+		     self->sum.reasons[0]);
 	EXPECT_TRUE(has_reason(self, "channel 10.0.0.1:1000 -> 10.0.0.2:2000: the receiver's fragment is missing"));
 	EXPECT_TRUE(has_reason(self, "channel 10.0.0.2:2000 -> 10.0.0.1:1000: the sender's fragment is missing"));
 	EXPECT_EQ(3, check(self));
@@ -254,8 +257,33 @@ TEST_F(snap, initiator_missing)
 
 	craft_write(&self->b);
 	ASSERT_EQ(0, merge_list(self, dirs, 1, NULL));
-	EXPECT_EQ(3, self->sum.n_reasons);
-	EXPECT_TRUE(has_reason(self, "initiator's fragment is missing"));
+	EXPECT_EQ(4, self->sum.n_reasons);
+	EXPECT_EQ(2, self->sum.n_causes);
+	EXPECT_NE(NULL, strstr(self->sum.reasons[1], "initiator's fragment is missing"));
+}
+
+/* One line for each address, whoever of us is connected to it. */
+TEST_F(snap, nothing_from)
+{
+	const char *dirs[] = { self->a.dir };
+
+	add_cut(&self->a, 18, "10.0.0.1:1001", "10.0.0.2:2000", 112, 9);
+	add_cut(&self->a, 19, "10.0.0.1:1002", "10.0.0.20:2000", 113, 9);
+	set(self->a.cut, "peer", json_string("external"));
+	add_cut(&self->a, 20, "10.0.0.1:1003", "10.0.0.3:2000", 114, 9);
+	add_member(&self->a, "other");
+	add_cut(&self->a, 21, "10.0.0.1:1004", "10.0.0.2:2000", 115, 9);
+	craft_write(&self->a);
+	ASSERT_EQ(0, merge_list(self, dirs, 1, NULL));
+	EXPECT_EQ(2 + 2 * 4, self->sum.n_reasons);
+	EXPECT_EQ(2, self->sum.n_causes);
+	EXPECT_STREQ("nothing from 10.0.0.2 (2 connections of a/one, 1 of a/other): no agent there, or another store?",
+		     self->sum.reasons[0]);
+	EXPECT_STREQ("nothing from 10.0.0.3 (1 connection of a/one): no agent there, or another store?",
+		     self->sum.reasons[1]);
+	EXPECT_EQ(3, check(self));
+	EXPECT_NE(NULL, strstr(self->said, "incomplete: nothing from 10.0.0.2"));
+	EXPECT_NE(NULL, strstr(self->said, "(and 9 more)"));
 }
 
 TEST_F(snap, host_without_the_other_end)
@@ -610,6 +638,34 @@ TEST_F(snap, states)
 	EXPECT_TRUE(has_reason(self, "member b/two: thread 78 ?[1m did not park"));
 	EXPECT_TRUE(has_reason(self, "node b: disk full"));
 	EXPECT_EQ(3, check(self));
+}
+
+/* The cause comes first, whatever else follows from it, and says so once. */
+TEST_F(snap, ranks)
+{
+	const char *cause = "member b/two: the agent failed: process 4 is gone";
+
+	set(self->a.root, "state", json_string("expired"));
+	set(self->a.member, "state", json_string("expired"));
+	set(self->a.member, "reasons",
+	    json_pack("[s]", "member one: 2 markers or answers did not come in time"));
+	set_flags(&self->a, NULL, NULL, NULL);
+	set(self->b.root, "state", json_string("aborted"));
+	set(self->b.root, "reasons",
+	    json_pack("[s,s]", "member two: the agent failed: process 4 is gone",
+		      "member gone left the group"));
+	set(self->b.member, "state", json_string("aborted"));
+	set(self->b.member, "image", json_string("copy"));
+	set(self->b.member, "reasons",
+	    json_pack("[s]", "member two: the agent failed: process 4 is gone"));
+	ASSERT_EQ(0, merge_both(self));
+	EXPECT_EQ(2, self->sum.n_causes);
+	EXPECT_STREQ("member b/gone: left the group", self->sum.reasons[0]);
+	EXPECT_STREQ(cause, self->sum.reasons[1]);
+	EXPECT_TRUE(has_reason(self, "member a/one: 2 markers"));
+	EXPECT_TRUE(has_reason(self, "member b/two: its memory image is missing"));
+	EXPECT_EQ(3, check(self));
+	EXPECT_NE(NULL, strstr(self->said, "incomplete: member b/gone: left the group (and "));
 }
 
 TEST_F(snap, image_missing)
@@ -1039,6 +1095,21 @@ TEST_F(snap, check_sees_what_does_not_belong)
 	EXPECT_EQ(1, check(self));
 }
 
+TEST_F(snap, check_misses_a_node)
+{
+	char path[512];
+
+	ASSERT_EQ(0, merge_both(self));
+	snprintf(path, sizeof(path), "%s/nodes/b", self->snap);
+	craft_remove(path);
+	EXPECT_EQ(3, check(self));
+	EXPECT_NE(NULL, strstr(self->said, "incomplete: the fragment of node b is missing"));
+	snprintf(path, sizeof(path), "%s/nodes/a", self->snap);
+	craft_remove(path);
+	EXPECT_EQ(3, check(self));
+	EXPECT_NE(NULL, strstr(self->said, "node a is missing (and 1 more)"));
+}
+
 /* The verdict in the manifest counts for nothing. */
 TEST_F(snap, check_does_not_believe_the_manifest)
 {
@@ -1068,6 +1139,7 @@ TEST_F(snap, check_sees_a_changed_fragment)
 TEST_F(snap, commands)
 {
 	EXPECT_EQ(2, command(self, cmd_merge, "merge", self->a.dir, NULL));
+	EXPECT_EQ(2, command(self, cmd_merge, "merge", self->a.dir, "--expect=a"));
 	EXPECT_EQ(2, command(self, cmd_check, "check", "consistency", NULL));
 	EXPECT_EQ(2, command(self, cmd_check, "check", "luck", self->snap));
 	EXPECT_EQ(4, command(self, cmd_check, "check", "consistency", self->top));
