@@ -91,8 +91,8 @@ json_t *fragw_uncovered(const struct image *img)
 			add(list, xasprintf("fd %d: %s%s", img->fds[i].fd, kind,
 					    img->fds[i].target));
 	}
-	if (img->fds_cut)
-		add(list, xstrdup("more file descriptors than could be listed during the pause"));
+	if (*img->fds_cut)
+		add(list, xstrdup(img->fds_cut));
 	for (i = 0; i < img->vmas.n; i++) {
 		const struct vma *v = &img->vmas.v[i];
 

@@ -262,7 +262,7 @@ static void reset(struct image *img, pid_t pid)
 	img->n_runs = 0;
 	img->used = 0;
 	img->n_fds = 0;
-	img->fds_cut = false;
+	img->fds_cut[0] = 0;
 	img->auxv_len = 0;
 	img->exe[0] = 0;
 	img->stat[0] = 0;
@@ -281,8 +281,10 @@ void image_describe(struct image *img, pid_t pid)
 	int procfd = open_proc(pid);
 
 	reset(img, pid);
-	if (procfd < 0)
+	if (procfd < 0) {
+		scan_fds_failed(img);
 		return;
+	}
 	read_identity(img, procfd);
 	scan_fds(img, procfd, 0);
 	close(procfd);

@@ -43,7 +43,7 @@ struct image {
 	char exe[PATH_MAX], stat[1024];
 	struct image_fd *fds;		/* pipes and sockets */
 	size_t n_fds, cap_fds;
-	bool fds_cut;			/* too many to list them in time */
+	char fds_cut[96];		/* why some are not listed, or "" */
 };
 
 struct image *image_new(void);

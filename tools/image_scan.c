@@ -16,7 +16,8 @@
 #include "util.h"
 
 #define GIANT_PAGES	(1ull << 20)	/* beyond this smaps pays off */
-#define FDS_MAX_US	50000
+#define FDS_PAUSE_US	50000		/* for descriptors, while it stands still */
+#define FDS_FREE_US	2000000		/* and while it runs */
 
 #define PM_PRESENT	(1ull << 63)
 #define PM_SWAP		(1ull << 62)
@@ -217,29 +218,71 @@ static void keep_fd(struct image *img, int fd, const char *target)
 	snprintf(f->target, sizeof(f->target), "%s", target);
 }
 
+void scan_fds_failed(struct image *img)
+{
+	snprintf(img->fds_cut, sizeof(img->fds_cut),
+		 "file descriptors that could not be listed: %s",
+		 errno == ENOENT || errno == ESRCH ? "the process is gone" :
+		 strerror(errno));
+}
+
+/* After @n of them: whether the list ends here, and then says why. */
+static bool scan_fds_ends(struct image *img, size_t n, uint64_t end)
+{
+	const char *why = NULL;
+
+	if (n >= FDS_MAX)
+		why = "no more are listed";
+	else if (n >= FDS_SURE && now_us() > end)
+		why = "there was no time for more";
+	if (why)
+		snprintf(img->fds_cut, sizeof(img->fds_cut),
+			 "more than the %zu file descriptors that were looked at: %s",
+			 n, why);
+	return why;
+}
+
+static void scan_fds_dir(struct image *img, DIR *dir, uint64_t end)
+{
+	char target[64];
+	struct dirent *d;
+	size_t seen = 0;
+	ssize_t n;
+
+	errno = 0;
+	while ((d = readdir(dir))) {
+		if (*d->d_name == '.')
+			continue;
+		if (scan_fds_ends(img, seen++, end))
+			return;
+		n = readlinkat(dirfd(dir), d->d_name, target,
+			       sizeof(target) - 1);
+		if (n > 0) {
+			target[n] = 0;
+			keep_fd(img, atoi(d->d_name), target);
+		}
+		errno = 0;
+	}
+	if (errno)
+		scan_fds_failed(img);
+}
+
 void scan_fds(struct image *img, int procfd, uint64_t deadline)
 {
-	uint64_t end = now_us() + FDS_MAX_US;
-	struct dirent *d;
-	char target[64];
-	ssize_t n;
+	uint64_t end = now_us() + (deadline ? FDS_PAUSE_US : FDS_FREE_US);
 	DIR *dir;
 	int fd;
 
 	if (deadline && deadline < end)
 		end = deadline;
-	img->fds_cut = true;
 	fd = openat(procfd, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	dir = fd < 0 ? NULL : fdopendir(fd);
-	if (!dir)
+	if (!dir) {
+		scan_fds_failed(img);
+		if (fd >= 0)
+			close(fd);
 		return;
-	while ((d = readdir(dir)) && now_us() < end) {
-		n = readlinkat(fd, d->d_name, target, sizeof(target) - 1);
-		if (n <= 0)
-			continue;
-		target[n] = 0;
-		keep_fd(img, atoi(d->d_name), target);
 	}
-	img->fds_cut = d != NULL;
+	scan_fds_dir(img, dir, end);
 	closedir(dir);
 }
