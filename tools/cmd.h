@@ -8,7 +8,7 @@ enum {
 	EXIT_VIOLATED = 1,	/* the property does not hold */
 	EXIT_USAGE = 2,
 	EXIT_INCOMPLETE = 3,
-	EXIT_REFUSED = 4,	/* by the kernel, or a file that cannot be used */
+	EXIT_REFUSED = 4,	/* by the kernel, or it failed */
 };
 
 int cmd_group(int argc, char **argv);
@@ -22,5 +22,9 @@ int cmd_take(int argc, char **argv);
 int cmd_merge(int argc, char **argv);
 int cmd_show(int argc, char **argv);
 int cmd_check(int argc, char **argv);
+
+/* The part that every help ends with. */
+#define HELP_EXIT	"Exit codes: 0 done, or the property holds; 1 it does not; 2 usage;\n" \
+			"3 incomplete; 4 refused, or failed.\n"
 
 #endif

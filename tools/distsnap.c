@@ -4,6 +4,7 @@
 
 #include "cmd.h"
 #include "util.h"
+#include "version.h"
 
 static const struct {
 	const char *name;
@@ -31,25 +32,45 @@ static int overview(FILE *to, int code)
 		    "Consistent snapshots of distributed programs, while they run.\n\n");
 	for (i = 0; i < ARRAY_SIZE(commands); i++)
 		fprintf(to, "  %-10s%s\n", commands[i].name, commands[i].help);
-	fprintf(to, "\n'distsnap COMMAND --help' tells more.\n"
-		    "Exit codes: 0 done, or the property holds; 1 it does not; 2 usage;\n"
-		    "3 incomplete; 4 refused by the kernel.\n");
+	fprintf(to, "\n'distsnap help COMMAND' tells more; 'distsnap --version' the version.\n"
+		    HELP_EXIT);
 	return code;
+}
+
+static int run(int argc, char **argv)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(commands); i++) {
+		if (!strcmp(argv[0], commands[i].name))
+			return commands[i].run(argc, argv);
+	}
+	return fail(EXIT_USAGE,
+		    "%s: no such command; 'distsnap help' lists them", argv[0]);
+}
+
+static int help(int argc, char **argv)
+{
+	static char option[] = "--help";
+	char *args[] = { argv[1], option, NULL };
+
+	if (argc > 2)
+		return fail(EXIT_USAGE, "help: one command only: '%s' is too much",
+			    argv[2]);
+	return argc < 2 ? overview(stdout, EXIT_OK) : run(2, args);
 }
 
 int main(int argc, char **argv)
 {
-	size_t i;
-
 	if (argc < 2)
 		return overview(stderr, EXIT_USAGE);
-	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") ||
-	    !strcmp(argv[1], "help"))
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
 		return overview(stdout, EXIT_OK);
-	for (i = 0; i < ARRAY_SIZE(commands); i++) {
-		if (!strcmp(argv[1], commands[i].name))
-			return commands[i].run(argc - 1, argv + 1);
+	if (!strcmp(argv[1], "help"))
+		return help(argc - 1, argv + 1);
+	if (!strcmp(argv[1], "--version")) {
+		puts("distsnap " TOOL_VERSION);
+		return EXIT_OK;
 	}
-	return fail(EXIT_USAGE,
-		    "%s: no such command; 'distsnap help' lists them", argv[1]);
+	return run(argc - 1, argv + 1);
 }

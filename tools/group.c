@@ -4,21 +4,30 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd.h"
 #include "nl.h"
+#include "opts.h"
 #include "util.h"
+
+#define LIMIT_MAX_MS	60000		/* the module takes no more */
+#define BYTES_MIN	(64u << 10)
 
 static const char help[] =
 "Usage: distsnap group GROUP --id N --peers PREFIX[,PREFIX...] [LIMITS]\n"
 "       distsnap group GROUP [LIMITS]\n"
 "       distsnap group GROUP --delete\n\n"
+"Creates the group on this host, changes it, or deletes it when it has no\n"
+"members here.  Every host needs it, with the same id.\n\n"
 "  --id N            number of the group on the wire, the same on every host (1-65535)\n"
-"  --peers PREFIXES  networks that may hold members, such as 10.0.0.0/24,fd00::/8\n"
-"  --pause-max MS    how long a member may stay paused\n"
-"  --record-max MS   from trigger to recorded\n"
-"  --snap-max MS     from trigger to the end of a snapshot\n"
-"  --bytes-max N     captured bytes kept on this node at most (K, M, G)\n";
+"  --peers PREFIXES  IPv4 networks that may hold members: 10.0.0.0/24,192.168.1.0/24\n"
+"  --pause-max MS    how long a member may stay paused (default 200)\n"
+"  --record-max MS   from trigger to recorded (default 1000)\n"
+"  --snap-max MS     from trigger to the end of a snapshot (default 5000)\n"
+"  --bytes-max N     captured bytes kept on this node at most (default 256M)\n"
+"  --delete          delete it; an agent that runs for it ends\n\n"
+OPTS_TIMES "The limits are at most a minute.  " OPTS_SIZES HELP_EXIT;
 
 enum {
 	OPT_ID = 256, OPT_PEERS, OPT_PAUSE, OPT_RECORD, OPT_SNAP, OPT_BYTES,
@@ -37,22 +46,49 @@ static const struct option options[] = {
 	{ 0 },
 };
 
-static int parse_prefix(char *text, struct distsnap_prefix *p)
+static int bad_prefix(const char *text, const char *why)
 {
-	uint32_t max, plen;
-	char *slash;
+	return fail(EXIT_USAGE, "group --peers %s: %s", text, why);
+}
+
+static int check_host_bits(const char *text, const struct distsnap_prefix *p,
+			   uint32_t plen)
+{
+	uint32_t mask = plen ? ~0u << (32 - plen) : 0;
+	char net[INET_ADDRSTRLEN];
+	struct in_addr a;
+
+	memcpy(&a, p->addr, sizeof(a));
+	if (!(ntohl(a.s_addr) & ~mask))
+		return 0;
+	a.s_addr &= htonl(mask);
+	inet_ntop(AF_INET, &a, net, sizeof(net));
+	return fail(EXIT_USAGE, "group --peers %s: bits beyond the prefix are set: %s/%u is the network",
+		    text, net, plen);
+}
+
+static int parse_prefix(const char *text, struct distsnap_prefix *p)
+{
+	size_t len = strcspn(text, "/");
+	char addr[INET_ADDRSTRLEN];
+	uint64_t plen = 32;
 
 	memset(p, 0, sizeof(*p));
-	p->family = strchr(text, ':') ? AF_INET6 : AF_INET;
-	max = p->family == AF_INET6 ? 128 : 32;
-	slash = strchr(text, '/');
-	if (slash)
-		*slash = 0;
-	plen = max;
-	if (slash && parse_u32(slash + 1, max, &plen))
-		return -1;
+	p->family = AF_INET;
+	if (strchr(text, ':'))
+		return bad_prefix(text, "only IPv4 prefixes are supported so far");
+	if (len >= sizeof(addr))
+		return bad_prefix(text, "not a prefix such as 10.0.0.0/24");
+	memcpy(addr, text, len);
+	addr[len] = 0;
+	if (inet_pton(AF_INET, addr, p->addr) != 1)
+		return bad_prefix(text, "not a prefix such as 10.0.0.0/24");
+	if (text[len] && parse_u64(text + len + 1, &plen))
+		return bad_prefix(text, "the prefix length is not a number");
+	if (plen > 32)
+		return bad_prefix(text, "prefix length above 32");
 	p->plen = plen;
-	return inet_pton(p->family, text, p->addr) == 1 ? 0 : -1;
+	return check_host_bits(text, p, plen);
 }
 
 static int parse_peers(const char *arg, struct ds_group *g)
@@ -66,81 +102,102 @@ static int parse_peers(const char *arg, struct ds_group *g)
 		if (g->n_peers == DISTSNAP_PREFIXES_MAX)
 			err = fail(EXIT_USAGE, "group: --peers: at most %d prefixes",
 				   DISTSNAP_PREFIXES_MAX);
-		else if (parse_prefix(s, &g->peers[g->n_peers++]))
-			err = fail(EXIT_USAGE, "group: --peers: '%s' is no prefix such as 10.0.0.0/24",
-				   s);
+		else
+			err = parse_prefix(s, &g->peers[g->n_peers++]);
 	}
 	free(copy);
+	if (!err && !g->n_peers)
+		err = fail(EXIT_USAGE, "group: --peers: needs at least one prefix");
 	return err;
 }
 
-static int parse_option(int opt, struct ds_group *g, bool *delete)
+static uint64_t memory(void)
+{
+	return (uint64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
+}
+
+static int parse_limit(const char *opt, uint32_t *ms)
+{
+	return opt_ms("group", opt, optarg, 1, LIMIT_MAX_MS, ms);
+}
+
+/* -1: go on; otherwise the exit code. */
+static int parse_option(int opt, char **argv, struct ds_group *g, bool *delete)
 {
 	uint32_t id;
-	int err = 0;
+	int err;
 
 	switch (opt) {
 	case OPT_ID:
-		err = parse_u32(optarg, UINT16_MAX, &id) || !id;
+		err = opt_number("group", "--id", optarg, 1, UINT16_MAX, &id);
 		g->id = err ? 0 : id;
 		break;
 	case OPT_PEERS:
-		return parse_peers(optarg, g);
+		err = parse_peers(optarg, g);
+		break;
 	case OPT_PAUSE:
-		err = parse_ms(optarg, &g->pause_max) || !g->pause_max;
+		err = parse_limit("--pause-max", &g->pause_max);
 		break;
 	case OPT_RECORD:
-		err = parse_ms(optarg, &g->record_max) || !g->record_max;
+		err = parse_limit("--record-max", &g->record_max);
 		break;
 	case OPT_SNAP:
-		err = parse_ms(optarg, &g->snap_max) || !g->snap_max;
+		err = parse_limit("--snap-max", &g->snap_max);
 		break;
 	case OPT_BYTES:
-		err = parse_bytes(optarg, &g->bytes_max) || !g->bytes_max;
+		err = opt_bytes("group", "--bytes-max", optarg, BYTES_MIN,
+				memory(), &g->bytes_max);
 		break;
 	case OPT_DELETE:
 		*delete = true;
-		break;
-	default:
 		return -1;
+	case 'h':
+		fputs(help, stdout);
+		return EXIT_OK;
+	default:
+		return opt_refuse("group", argv, opt);
 	}
+	return err ? err : -1;
+}
+
+static int apply(const struct ds_group *g, bool delete)
+{
+	struct ds_conn *c = ds_open();
+	int err;
+
+	if (!c)
+		return EXIT_REFUSED;
+	err = delete ? ds_group_del(c, g->name) : ds_group_set(c, g);
 	if (err)
-		return fail(EXIT_USAGE, "group: '%s' is not a valid value", optarg);
-	return 0;
+		err = fail(EXIT_REFUSED, "group %s: %s", g->name,
+			   delete ? ds_error_plain(c) : ds_error(c));
+	ds_close(c);
+	return err;
+}
+
+static bool sets_anything(const struct ds_group *g)
+{
+	return g->id || g->n_peers || g->pause_max || g->record_max ||
+	       g->snap_max || g->bytes_max;
 }
 
 int cmd_group(int argc, char **argv)
 {
 	struct ds_group g = { 0 };
 	bool delete = false;
-	struct ds_conn *c;
-	int opt, err;
+	int opt, ret;
 
 	opterr = 0;
-	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-		if (opt == 'h') {
-			fputs(help, stdout);
-			return EXIT_OK;
-		}
-		err = parse_option(opt, &g, &delete);
-		if (err < 0)
-			return fail(EXIT_USAGE, "group: %s: no such option, or its value is missing; 'distsnap group --help' tells the options",
-				    argv[optind - 1]);
-		if (err)
-			return err;
+	while ((opt = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
+		ret = parse_option(opt, argv, &g, &delete);
+		if (ret >= 0)
+			return ret;
 	}
-	if (optind != argc - 1)
-		return fail(EXIT_USAGE, "group: name one group; 'distsnap group --help' tells more");
-	if (!valid_name(argv[optind]))
-		return fail(EXIT_USAGE, "group: '%s' is no valid name: up to %d of [A-Za-z0-9._-], no '.' first",
-			    argv[optind], DISTSNAP_NAME_MAX);
+	ret = opt_group("group", argc, argv);
+	if (ret)
+		return ret;
+	if (delete && sets_anything(&g))
+		return fail(EXIT_USAGE, "group: --delete goes with no other option");
 	strcpy(g.name, argv[optind]);
-	c = ds_open();
-	if (!c)
-		return EXIT_REFUSED;
-	err = delete ? ds_group_del(c, g.name) : ds_group_set(c, &g);
-	if (err)
-		err = fail(EXIT_REFUSED, "group %s: %s", g.name, ds_error(c));
-	ds_close(c);
-	return err;
+	return apply(&g, delete);
 }

@@ -9,6 +9,7 @@
 #include "cmd.h"
 #include "jsonread.h"
 #include "merge.h"
+#include "opts.h"
 #include "util.h"
 
 static const char help[] =
@@ -16,8 +17,10 @@ static const char help[] =
 "Make the snapshot directory SNAP of the fragments of one epoch, given as the\n"
 "directories that the agents wrote (STORE/GROUP/EPOCH/NODE), in any order.\n\n"
 "  -o, --output SNAP   a new or empty directory\n"
-"  --expect MEMBERS    the snapshot is incomplete without these members\n\n"
-"Exit code 0 if the snapshot is complete, 3 if not; every reason is printed.\n";
+"  --expect MEMBERS    the snapshot is incomplete without these members, each\n"
+"                      NODE/MEMBER (default: those that a connection leads to)\n\n"
+"Exit codes: 0 the snapshot is complete; 2 usage; 3 it is not, and every reason is\n"
+"printed; 4 refused, or failed.\n";
 
 enum { OPT_EXPECT = 256 };
 
@@ -30,9 +33,9 @@ static const struct option options[] = {
 
 static void add_expected(struct texts *expect, const char *arg)
 {
-	char *copy = xstrdup(arg), *save, *s;
+	char *copy = xstrdup(arg), *rest = copy, *s;
 
-	for (s = strtok_r(copy, ",", &save); s; s = strtok_r(NULL, ",", &save))
+	while ((s = strsep(&rest, ",")))
 		texts_add(expect, xstrdup(s));
 	free(copy);
 }
@@ -59,8 +62,13 @@ static int run(const char *const *dirs, size_t n, const struct texts *expect,
 		.n_expect = expect->n,
 	};
 	struct merge_summary sum;
+	size_t i;
 	int ret;
 
+	for (i = 0; i < expect->n; i++)
+		if (!merge_expectable(expect->v[i]))
+			return fail(EXIT_USAGE, "merge --expect %s: not NODE/MEMBER",
+				    expect->v[i]);
 	if (!snap)
 		return fail(EXIT_USAGE, "merge: say with -o where the snapshot goes; 'distsnap merge --help' tells more");
 	if (!n)
@@ -81,7 +89,7 @@ int cmd_merge(int argc, char **argv)
 
 	opterr = 0;
 	while (ret < 0 &&
-	       (opt = getopt_long(argc, argv, "o:h", options, NULL)) != -1) {
+	       (opt = getopt_long(argc, argv, ":o:h", options, NULL)) != -1) {
 		if (opt == 'o') {
 			snap = optarg;
 		} else if (opt == OPT_EXPECT) {
@@ -90,8 +98,7 @@ int cmd_merge(int argc, char **argv)
 			fputs(help, stdout);
 			ret = EXIT_OK;
 		} else {
-			ret = fail(EXIT_USAGE, "merge: %s: no such option, or its value is missing; 'distsnap merge --help' tells the options",
-				   argv[optind - 1]);
+			ret = opt_refuse("merge", argv, opt);
 		}
 	}
 	if (ret < 0)

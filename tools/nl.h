@@ -102,6 +102,9 @@ struct ds_conn *ds_open(void);		/* NULL: a message is printed */
 void ds_close(struct ds_conn *c);
 int ds_fd(struct ds_conn *c);
 const char *ds_error(struct ds_conn *c);
+/* The same, without the advice to create what somebody meant to find. */
+const char *ds_error_plain(struct ds_conn *c);
+bool ds_loaded(void);			/* is the module there? */
 
 int ds_group_set(struct ds_conn *c, const struct ds_group *g);
 int ds_group_del(struct ds_conn *c, const char *name);

@@ -249,6 +249,24 @@ const char *ds_error(struct ds_conn *c)
 	return c->error;
 }
 
+const char *ds_error_plain(struct ds_conn *c)
+{
+	static const char words[] = "no such group on this node";
+
+	return strncmp(c->error, words, strlen(words)) ? c->error : words;
+}
+
+bool ds_loaded(void)
+{
+	struct nl_sock *sk = nl_socket_alloc();
+	bool loaded = sk && !genl_connect(sk) &&
+		      genl_ctrl_resolve(sk, DISTSNAP_GENL_NAME) >= 0;
+
+	if (sk)
+		nl_socket_free(sk);
+	return loaded;
+}
+
 /* Whatever is readable now: 0, -EAGAIN, or why the socket is of no use. */
 static int conn_receive(struct ds_conn *c)
 {

@@ -11,7 +11,8 @@
 static const char help[] =
 "Usage: distsnap show SNAP [--json]\n\n"
 "Show the members, the channels and the verdict of a snapshot.\n\n"
-"  --json   print its manifest\n";
+"  --json   print its manifest\n\n"
+HELP_EXIT;
 
 /* The manifest may come from anybody: what is not there is shown as '-'. */
 static const char *text_at(const json_t *obj, const char *key)

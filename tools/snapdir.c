@@ -77,19 +77,77 @@ static int check_free(const char *path, struct why *why)
 	return ret;
 }
 
+static char *without_slashes(const char *path)
+{
+	size_t len = strlen(path);
+
+	while (len > 1 && path[len - 1] == '/')
+		len--;
+	return xasprintf("%.*s", (int)len, path);
+}
+
+/* Where the last part of @path begins; NULL and @why if it is no name. */
+static const char *base_of(const char *path, struct why *why)
+{
+	const char *slash = strrchr(path, '/');
+	const char *base = slash ? slash + 1 : path;
+
+	if (*base && strcmp(base, ".") && strcmp(base, ".."))
+		return base;
+	why_set(why, "\"%s\" cannot be the name of a new snapshot", path);
+	return NULL;
+}
+
 /* "dir/snap" gives "dir/.snap.XXXXXX". */
 static int name_tmp(struct snapdir *sd, struct why *why)
 {
-	const char *slash, *base;
+	const char *base = base_of(sd->path, why);
 
-	slash = strrchr(sd->path, '/');
-	base = slash ? slash + 1 : sd->path;
-	if (!*base || !strcmp(base, ".") || !strcmp(base, ".."))
-		return why_set(why, "\"%s\" cannot be the name of a new snapshot",
-			       sd->path);
+	if (!base)
+		return -1;
 	sd->tmp = xasprintf("%.*s.%s.XXXXXX", (int)(base - sd->path), sd->path,
 			    base);
 	return 0;
+}
+
+static int check_parent(const char *path, const char *base, struct why *why)
+{
+	int len = base - path > 1 ? base - path - 1 : base - path;
+	char *parent = len ? xasprintf("%.*s", len, path) : xstrdup(".");
+	struct stat st;
+	int ret = 0;
+
+	if (stat(parent, &st))
+		ret = why_set(why, "%s: its directory %s: %s", path, parent,
+			      strerror(errno));
+	else if (!S_ISDIR(st.st_mode))
+		ret = why_set(why, "%s: %s is not a directory", path, parent);
+	else if (faccessat(AT_FDCWD, parent, W_OK | X_OK, AT_EACCESS))
+		ret = why_set(why, "%s: its directory %s is not writable: %s",
+			      path, parent, strerror(errno));
+	free(parent);
+	return ret;
+}
+
+int snapdir_check_parent(const char *path, struct why *why)
+{
+	char *plain = without_slashes(path);
+	const char *base = base_of(plain, why);
+	int ret = base ? check_parent(plain, base, why) : -1;
+
+	free(plain);
+	return ret;
+}
+
+int snapdir_check(const char *path, struct why *why)
+{
+	char *plain = without_slashes(path);
+	int ret = -1;
+
+	if (!snapdir_check_parent(plain, why))
+		ret = check_free(plain, why);
+	free(plain);
+	return ret;
 }
 
 static int make_tmp(struct snapdir *sd, struct why *why)
@@ -112,12 +170,8 @@ static int make_tmp(struct snapdir *sd, struct why *why)
 
 int snapdir_create(struct snapdir *sd, const char *path, struct why *why)
 {
-	size_t len = strlen(path);
-
 	*sd = nothing;
-	while (len > 1 && path[len - 1] == '/')
-		len--;
-	sd->path = xasprintf("%.*s", (int)len, path);
+	sd->path = without_slashes(path);
 	if (check_free(sd->path, why) || name_tmp(sd, why) ||
 	    make_tmp(sd, why)) {
 		snapdir_abandon(sd);

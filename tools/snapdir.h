@@ -34,6 +34,11 @@ struct snapdir {
 	int fd, nodes, channels;
 };
 
+/* Could a snapshot be written to @path?  0, or -1 and @why.  Writes nothing. */
+int snapdir_check(const char *path, struct why *why);
+/* May something be created in the directory of @path? */
+int snapdir_check_parent(const char *path, struct why *why);
+
 int snapdir_create(struct snapdir *sd, const char *path, struct why *why);
 int snapdir_add_fragment(struct snapdir *sd, const struct fragment *f,
 			 struct why *why);

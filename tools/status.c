@@ -9,6 +9,8 @@
 #include "cmd.h"
 #include "names.h"
 #include "nl.h"
+#include "opts.h"
+#include "table.h"
 #include "util.h"
 
 struct args {
@@ -17,11 +19,26 @@ struct args {
 };
 
 static const struct option options[] = {
+	{ "counters", no_argument, NULL, 'c' },	/* of status only */
 	{ "json", no_argument, NULL, 'j' },
-	{ "counters", no_argument, NULL, 'c' },
 	{ "help", no_argument, NULL, 'h' },
 	{ 0 },
 };
+
+static void print_help(const char *cmd, bool status)
+{
+	printf("Usage: distsnap %s [GROUP] [--json]%s\n\n", cmd,
+	       status ? " [--counters]" : "");
+	if (status)
+		printf("Shows the groups on this host, and the epochs that no agent has fetched yet.\n\n");
+	else
+		printf("Shows the %s on this host, of all groups or of GROUP.\n\n",
+		       strcmp(cmd, "members") ? "members' connections" : cmd);
+	printf("  --json      print it as JSON\n");
+	if (status)
+		printf("  --counters  how often something unusual happened, instead\n");
+	printf("\n" HELP_EXIT);
+}
 
 /* -1: go on; otherwise the exit code. */
 static int parse(int argc, char **argv, struct args *a)
@@ -30,22 +47,22 @@ static int parse(int argc, char **argv, struct args *a)
 	int opt;
 
 	opterr = 0;
-	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+	/* The first one is --counters. */
+	while ((opt = getopt_long(argc, argv, ":h", status ? options :
+				  options + 1, NULL)) != -1) {
 		if (opt == 'h') {
-			printf("Usage: distsnap %s [GROUP] [--json]%s\n",
-			       argv[0], status ? " [--counters]" : "");
+			print_help(argv[0], status);
 			return EXIT_OK;
 		}
 		if (opt == 'j')
 			a->json = true;
-		else if (opt == 'c' && status)
+		else if (opt == 'c')
 			a->counters = true;
 		else
-			return fail(EXIT_USAGE, "%s: %s: no such option; 'distsnap %s --help' tells the options",
-				    argv[0], argv[optind - 1], argv[0]);
+			return opt_refuse(argv[0], argv, opt);
 	}
-	if (argc - optind > 1)
-		return fail(EXIT_USAGE, "%s: at most one group", argv[0]);
+	if (optind < argc && opt_group(argv[0], argc, argv))
+		return EXIT_USAGE;
 	a->group = argv[optind];
 	return -1;
 }
@@ -207,46 +224,86 @@ static int show_counters(struct ds_conn *c, const struct args *a)
 	return err;
 }
 
+static void print_table(struct table *t)
+{
+	table_print(t, stdout);
+	table_free(t);
+}
+
+static void add_titles(struct table *t, const char *const *titles)
+{
+	unsigned int i;
+
+	for (i = 0; i < t->columns; i++)
+		table_add(t, "%s", titles[i]);
+}
+
+static json_t *member_json(const struct ds_member *m)
+{
+	json_t *o = json_object();
+
+	put_text(o, "group", m->group);
+	put_text(o, "name", m->name);
+	put(o, "id", m->id);
+	put(o, "pid", m->pid);
+	put(o, "channels", m->channels);
+	put(o, "epoch", m->epoch);
+	put_text(o, "state", state_name(m->state));
+	return o;
+}
+
+static void print_members(const struct ds_member *m, size_t n)
+{
+	static const char *const titles[] = {
+		"GROUP", "MEMBER", "PID", "CHANNELS", "EPOCH", "STATE",
+	};
+	struct table t = { .columns = ARRAY_SIZE(titles), .right = 0x1c };
+	size_t i;
+
+	add_titles(&t, titles);
+	for (i = 0; i < n; i++) {
+		table_add(&t, "%s", m[i].group);
+		table_add(&t, "%s", m[i].name);
+		table_add(&t, "%u", m[i].pid);
+		table_add(&t, "%u", m[i].channels);
+		table_add(&t, "%u", m[i].epoch);
+		table_add(&t, "%s", state_name(m[i].state));
+	}
+	print_table(&t);
+}
+
 static int show_members(struct ds_conn *c, const struct args *a)
 {
-	json_t *list = json_array(), *o;
+	json_t *list = json_array();
 	struct ds_member *m;
 	size_t n, i;
 	int err;
 
 	err = ds_members(c, a->group, &m, &n);
-	if (!err && !a->json)
-		printf("%-16s %-24s %8s %9s %10s  %s\n", "GROUP", "MEMBER",
-		       "PID", "CHANNELS", "EPOCH", "STATE");
-	for (i = 0; !err && i < n; i++) {
-		if (!a->json) {
-			printf("%-16s %-24s %8u %9u %10u  %s\n", m[i].group,
-			       m[i].name, m[i].pid, m[i].channels, m[i].epoch,
-			       state_name(m[i].state));
-			continue;
-		}
-		o = json_object();
-		put_text(o, "group", m[i].group);
-		put_text(o, "name", m[i].name);
-		put(o, "id", m[i].id);
-		put(o, "pid", m[i].pid);
-		put(o, "channels", m[i].channels);
-		put(o, "epoch", m[i].epoch);
-		put_text(o, "state", state_name(m[i].state));
-		json_array_append_new(list, o);
-	}
+	for (i = 0; !err && a->json && i < n; i++)
+		json_array_append_new(list, member_json(&m[i]));
 	if (!err && a->json)
 		print_json(json_incref(list));
+	else if (!err)
+		print_members(m, n);
 	json_decref(list);
 	free(m);
 	return err;
 }
 
-static json_t *channel_json(const struct ds_channel *ch, const char *local,
-			    const char *remote)
+static void ends_text(const struct ds_channel *ch, char local[ENDPOINT_SIZE],
+		      char remote[ENDPOINT_SIZE])
 {
+	endpoint_name(ch->family, ch->saddr, ch->sport, local);
+	endpoint_name(ch->family, ch->daddr, ch->dport, remote);
+}
+
+static json_t *channel_json(const struct ds_channel *ch)
+{
+	char local[ENDPOINT_SIZE], remote[ENDPOINT_SIZE];
 	json_t *o = json_object();
 
+	ends_text(ch, local, remote);
 	put_text(o, "group", ch->group);
 	put_text(o, "member", ch->member_name);
 	put(o, "id", ch->id);
@@ -260,32 +317,42 @@ static json_t *channel_json(const struct ds_channel *ch, const char *local,
 	return o;
 }
 
+static void print_channels(const struct ds_channel *ch, size_t n)
+{
+	static const char *const titles[] = {
+		"GROUP", "MEMBER", "LOCAL", "REMOTE", "TCP", "PEER",
+	};
+	struct table t = { .columns = ARRAY_SIZE(titles) };
+	char local[ENDPOINT_SIZE], remote[ENDPOINT_SIZE];
+	size_t i;
+
+	add_titles(&t, titles);
+	for (i = 0; i < n; i++) {
+		ends_text(&ch[i], local, remote);
+		table_add(&t, "%s", ch[i].group);
+		table_add(&t, "%s", ch[i].member_name);
+		table_add(&t, "%s", local);
+		table_add(&t, "%s", remote);
+		table_add(&t, "%s", tcp_state_name(ch[i].tcp_state));
+		table_add(&t, "%s", peer_name(ch[i].peer));
+	}
+	print_table(&t);
+}
+
 static int show_channels(struct ds_conn *c, const struct args *a)
 {
-	char local[ENDPOINT_SIZE], remote[ENDPOINT_SIZE];
 	json_t *list = json_array();
 	struct ds_channel *ch;
 	size_t n, i;
 	int err;
 
 	err = ds_channels(c, a->group, &ch, &n);
-	if (!err && !a->json)
-		printf("%-24s %-26s %-26s %-12s %s\n", "MEMBER", "LOCAL",
-		       "REMOTE", "TCP", "PEER");
-	for (i = 0; !err && i < n; i++) {
-		endpoint_name(ch[i].family, ch[i].saddr, ch[i].sport, local);
-		endpoint_name(ch[i].family, ch[i].daddr, ch[i].dport, remote);
-		if (a->json)
-			json_array_append_new(list, channel_json(&ch[i], local,
-								 remote));
-		else
-			printf("%-24s %-26s %-26s %-12s %s\n",
-			       ch[i].member_name, local, remote,
-			       tcp_state_name(ch[i].tcp_state),
-			       peer_name(ch[i].peer));
-	}
+	for (i = 0; !err && a->json && i < n; i++)
+		json_array_append_new(list, channel_json(&ch[i]));
 	if (!err && a->json)
 		print_json(json_incref(list));
+	else if (!err)
+		print_channels(ch, n);
 	json_decref(list);
 	free(ch);
 	return err;
@@ -308,7 +375,7 @@ static int show(int argc, char **argv,
 	if (err)
 		err = fail(EXIT_REFUSED, "%s%s%s: %s", argv[0],
 			   a.group ? " " : "", a.group ? a.group : "",
-			   ds_error(c));
+			   ds_error_plain(c));
 	ds_close(c);
 	return err;
 }

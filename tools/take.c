@@ -15,11 +15,15 @@
 #include "gather.h"
 #include "merge.h"
 #include "nl.h"
+#include "store.h"
 #include "take.h"
 #include "util.h"
+#include "why.h"
 
 #define LOOK_MS		200	/* stores that other hosts write to send no events */
 #define RETRY_MS	20	/* while the last epoch is not over on this node */
+#define AGENT_MS	2000	/* how long its agent may take to attach */
+#define REASONS_MAX	8	/* that are printed */
 
 /* Sleeps until @fd is readable or @until; true: interrupted by a signal. */
 static bool sleep_until(int sigfd, int fd, uint64_t until, uint32_t at_most_ms)
@@ -47,12 +51,8 @@ static int wait_fragments(const struct take *t, struct gather *g, int sigfd,
 	uint64_t end = now_us() + t->timeout * 1000ull;
 	bool interrupted = false;
 	char *missing;
-	int fd, err;
+	int fd;
 
-	err = mkdirs(g->dir);
-	if (err)
-		return fail(EXIT_REFUSED, "take: %s: %s", g->dir,
-			    strerror(-err));
 	/* Without inotify the regular looks do. */
 	fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 	if (fd >= 0)
@@ -101,18 +101,63 @@ static void print_json(uint32_t epoch, const char *path,
 	json_decref(o);
 }
 
-static void print(uint32_t epoch, const struct merge_summary *s)
+/* The causes; of what follows from them only how much there is. */
+static void print_reasons(const struct merge_summary *s, const char *path)
 {
-	size_t i;
+	size_t n = s->n_causes ? s->n_causes : s->n_reasons, i;
 
+	if (n > REASONS_MAX)
+		n = REASONS_MAX;
+	for (i = 0; i < n; i++)
+		printf("  %s\n", s->reasons[i]);
+	if (n < s->n_reasons)
+		printf("  (and %zu more: 'distsnap show %s' tells all)\n",
+		       s->n_reasons - n, path);
+}
+
+static void print(uint32_t epoch, const struct merge_summary *s,
+		  const char *path)
+{
 	printf("epoch %u: %u member%s, %u channel%s, %" PRIu64 " bytes in flight, longest pause %.1f ms: %s%s\n",
 	       epoch, s->members, s->members == 1 ? "" : "s", s->channels,
 	       s->channels == 1 ? "" : "s", s->bytes,
 	       s->longest_pause_us / 1000.0,
 	       s->complete ? "complete" : "incomplete",
 	       s->closed ? "" : ", open");
-	for (i = 0; i < s->n_reasons; i++)
-		printf("  %s\n", s->reasons[i]);
+	print_reasons(s, path);
+}
+
+/* The fragments are still there, and whoever reads this may try again. */
+static int say_failed(const struct take *t, const struct gather *g,
+		      uint32_t epoch, const char *path, const char *why)
+{
+	char *expect = NULL, *old;
+	size_t i;
+
+	for (i = 0; i < t->n_expect; i++) {
+		old = expect;
+		expect = xasprintf("%s%s%s", old ? old : " --expect ",
+				   old ? "," : "", t->expect[i]);
+		free(old);
+	}
+	complain("take: epoch %u: %s; the fragments are in %s, try again with: distsnap merge %s/* -o %s%s",
+		 epoch, why, g->dir, g->dir, path, expect ? expect : "");
+	free(expect);
+	return EXIT_REFUSED;
+}
+
+static int report(struct take *t, uint32_t epoch, const char *path,
+		  const struct merge_summary *s)
+{
+	if (t->json) {
+		print_json(epoch, path, s);
+	} else {
+		print(epoch, s, path);
+		if (!t->out)
+			printf("  in %s\n", path);
+	}
+	fflush(stdout);
+	return s->complete ? EXIT_OK : EXIT_INCOMPLETE;
 }
 
 static int merge(struct take *t, const struct gather *g, uint32_t epoch)
@@ -120,6 +165,7 @@ static int merge(struct take *t, const struct gather *g, uint32_t epoch)
 	struct merge_opts opts = { .expect = t->expect,
 				   .n_expect = t->n_expect };
 	struct merge_summary s = { 0 };
+	struct why why;
 	char *path;
 	int ret;
 
@@ -128,20 +174,12 @@ static int merge(struct take *t, const struct gather *g, uint32_t epoch)
 			    "take: epoch %u: no fragment in %s after %u ms; does the agent write there?",
 			    epoch, g->dir, t->timeout);
 	path = take_path(t, epoch);
-	if (merge_run((const char *const *)g->paths, g->n, &opts, path, &s)) {
-		free(path);
-		return EXIT_REFUSED;
-	}
-	if (t->json) {
-		print_json(epoch, path, &s);
-	} else {
-		print(epoch, &s);
-		if (!t->out)
-			printf("  in %s\n", path);
-	}
-	fflush(stdout);
-	take_prune(t);
-	ret = s.complete ? EXIT_OK : EXIT_INCOMPLETE;
+	ret = merge_try((const char *const *)g->paths, g->n, &opts, path, &s,
+			&why);
+	if (ret)
+		ret = say_failed(t, g, epoch, path, why.text);
+	else
+		ret = report(t, epoch, path, &s);
 	merge_summary_free(&s);
 	free(path);
 	return ret;
@@ -169,40 +207,79 @@ static int start(struct take *t, struct ds_conn *c, int sigfd, bool first,
 	return 0;
 }
 
-static int take_one(struct take *t, struct ds_conn *c, int sigfd, bool first,
-		    bool *stop)
+static int collect(struct take *t, int sigfd, uint32_t epoch, bool *stop)
 {
 	struct gather g;
-	uint32_t epoch;
+	char *held;
 	int ret;
 
-	*stop = true;
-	ret = start(t, c, sigfd, first, &epoch);
-	if (ret)
-		return ret;
 	gather_init(&g, xasprintf("%s/%s/%u", t->store, t->group, epoch));
+	ret = mkdirs(g.dir);
+	if (ret) {
+		ret = fail(EXIT_REFUSED, "take: %s: %s", g.dir, strerror(-ret));
+		gather_free(&g);
+		return ret;
+	}
+	held = store_hold(g.dir);
 	ret = wait_fragments(t, &g, sigfd, epoch);
 	if (!ret) {
 		ret = merge(t, &g, epoch);
 		*stop = ret == EXIT_REFUSED;
 	}
+	store_release(held);
 	gather_free(&g);
 	return ret;
 }
 
-/* Without its agent a node records nothing: better said at once. */
-static int check_agent(struct take *t, struct ds_conn *c)
+static int take_one(struct take *t, struct ds_conn *c, int sigfd, bool first,
+		    bool *stop)
 {
 	struct ds_group g;
+	uint32_t epoch;
+	int ret;
 
+	*stop = true;
 	if (ds_group_get(c, t->group, &g))
 		return fail(EXIT_REFUSED, "take %s: %s", t->group,
 			    ds_error(c));
-	if (!g.agent)
-		return fail(EXIT_REFUSED,
-			    "take %s: no agent on this node: run 'distsnap agent %s'",
-			    t->group, t->group);
-	return 0;
+	/* Without members the kernel refuses. */
+	ret = g.members ? take_prepare(t, g.epoch + 1) : 0;
+	if (ret)
+		return ret;
+	ret = start(t, c, sigfd, first, &epoch);
+	if (ret)
+		return ret;
+	ret = collect(t, sigfd, epoch, stop);
+	if (!*stop)
+		take_prune(t, epoch);
+	return ret;
+}
+
+/*
+ * Without its agent a node records nothing: better said at once.  One that was
+ * started a moment ago may need another one, though.
+ */
+static int check_agent(struct take *t, struct ds_conn *c, int sigfd)
+{
+	uint64_t end = now_us() + AGENT_MS * 1000ull;
+	struct ds_group g;
+
+	do {
+		if (ds_group_get(c, t->group, &g))
+			return fail(EXIT_REFUSED, "take %s: %s", t->group,
+				    ds_error(c));
+		if (g.agent)
+			return 0;
+		if (!g.members)		/* the kernel says that better */
+			return 0;
+		if (sleep_until(sigfd, -1, end, RETRY_MS))
+			return fail(EXIT_INCOMPLETE,
+				    "take %s: interrupted while waiting for the agent",
+				    t->group);
+	} while (now_us() < end);
+	return fail(EXIT_REFUSED,
+		    "take %s: no agent on this node: run 'distsnap agent %s'",
+		    t->group, t->group);
 }
 
 static int run(struct take *t, struct ds_conn *c, int sigfd)
@@ -212,7 +289,7 @@ static int run(struct take *t, struct ds_conn *c, int sigfd)
 	bool stop = false;
 	uint32_t i;
 
-	ret = check_agent(t, c);
+	ret = check_agent(t, c, sigfd);
 	if (ret)
 		return ret;
 	for (i = 0; !stop && (!t->count || i < t->count); i++) {

@@ -9,23 +9,36 @@
 #include <unistd.h>
 
 #include "cmd.h"
+#include "opts.h"
+#include "store.h"
 #include "take.h"
 #include "util.h"
 
 static const char help[] =
 "Usage: distsnap take GROUP [-o SNAP] [OPTIONS]\n\n"
 "Takes a snapshot of the group, starting here, and merges what the nodes\n"
-"recorded into the directory SNAP (default: GROUP.EPOCH).\n\n"
-"  -o, --output SNAP  where it goes: a new directory\n"
+"recorded into the directory SNAP.  The group needs members and an agent on this\n"
+"host, and an agent on every other host with members, all with the same store.\n\n"
+"  -o, --output SNAP  where it goes: a new or empty directory, in one that exists\n"
+"                     (default: GROUP.EPOCH)\n"
 "  --store DIR        shared by all nodes (default " DEFAULT_STORE ")\n"
 "  --light            registers and channels only, no memory\n"
 "  --timeout MS       how long to wait for the fragments (default 10s)\n"
 "  --expect N/M,...   members without which it is incomplete, as NODE/MEMBER\n"
-"  --count N          take N snapshots, into SNAP/0001 and so on\n"
+"                     (default: those that a connection leads to)\n"
+"  --count N          take N snapshots, into SNAP/0001 and so on (default 1)\n"
 "  --every MS         start one that often; without --count until interrupted\n"
-"  --keep N           keep the newest N of them only\n"
+"  --keep N           keep the newest N epochs in the store, and of a series the\n"
+"                     newest N snapshots (default: all)\n"
 "  --json             print objects, one a line\n\n"
-"Exit code 0 if all are complete, 3 if one is not, 4 if refused.\n";
+OPTS_TIMES
+"Without --keep, here or with the agents, nothing is ever removed from the store.\n"
+"With it, no epoch is removed that is newer than what is merged, here or by\n"
+"another take.\n\n"
+"Exit codes: 0 all are complete; 2 usage, and nothing was done; 3 one is not\n"
+"complete; 4 refused, or failed.\n";
+
+#define TIME_MAX_MS	86400000	/* a day */
 
 enum {
 	OPT_STORE = 256, OPT_LIGHT, OPT_TIMEOUT, OPT_EXPECT, OPT_COUNT,
@@ -49,21 +62,27 @@ static const struct option options[] = {
 /* The names live as long as the process. */
 static void add_expected(struct take *t, const char *arg)
 {
-	char *copy = xstrdup(arg), *save, *s;
+	char *copy = xstrdup(arg), *s;
 
-	for (s = strtok_r(copy, ",", &save); s; s = strtok_r(NULL, ",", &save)) {
+	while ((s = strsep(&copy, ","))) {
 		t->expect = xrealloc(t->expect, (t->n_expect + 1) *
 						sizeof(*t->expect));
 		t->expect[t->n_expect++] = s;
 	}
 }
 
-static int parse_number(const char *arg, uint32_t *n)
+static int parse_number(const char *opt, uint32_t *n)
 {
-	return parse_u32(arg, UINT32_MAX, n) || !*n;
+	return opt_number("take", opt, optarg, 1, INT32_MAX, n);
 }
 
-static int parse_option(int opt, struct take *t)
+static int parse_time(const char *opt, uint32_t *ms)
+{
+	return opt_ms("take", opt, optarg, 1, TIME_MAX_MS, ms);
+}
+
+/* 0: go on; otherwise the exit code. */
+static int parse_option(int opt, char **argv, struct take *t)
 {
 	switch (opt) {
 	case 'o':
@@ -76,23 +95,23 @@ static int parse_option(int opt, struct take *t)
 		t->light = true;
 		return 0;
 	case OPT_TIMEOUT:
-		return parse_ms(optarg, &t->timeout);
+		return parse_time("--timeout", &t->timeout);
 	case OPT_EXPECT:
 		add_expected(t, optarg);
 		return 0;
 	case OPT_COUNT:
 		t->series = true;
-		return parse_number(optarg, &t->count);
+		return parse_number("--count", &t->count);
 	case OPT_EVERY:
 		t->series = true;
-		return parse_ms(optarg, &t->every);
+		return parse_time("--every", &t->every);
 	case OPT_KEEP:
-		return parse_number(optarg, &t->keep);
+		return parse_number("--keep", &t->keep);
 	case OPT_JSON:
 		t->json = true;
 		return 0;
 	default:
-		return 1;
+		return opt_refuse("take", argv, opt);
 	}
 }
 
@@ -119,45 +138,29 @@ static unsigned int last_number(const char *out)
 	return last;
 }
 
-static int check(struct take *t)
-{
-	int err;
-
-	if (!valid_name(t->group))
-		return fail(EXIT_USAGE, "take: '%s' is no valid group name",
-			    t->group);
-	if (t->keep && !(t->series && t->out))
-		return fail(EXIT_USAGE, "take: --keep needs a series: --count or --every, and -o");
-	if (!t->series)
-		t->count = 1;
-	if (!t->series || !t->out)
-		return -1;
-	err = mkdirs(t->out);
-	if (err)
-		return fail(EXIT_REFUSED, "take: %s: %s", t->out,
-			    strerror(-err));
-	t->number = last_number(t->out) + 1;
-	return -1;
-}
-
 int take_parse(int argc, char **argv, struct take *t)
 {
-	int opt;
+	int opt, ret;
 
 	opterr = 0;
-	while ((opt = getopt_long(argc, argv, "o:h", options, NULL)) != -1) {
+	while ((opt = getopt_long(argc, argv, ":o:h", options, NULL)) != -1) {
 		if (opt == 'h') {
 			fputs(help, stdout);
 			return EXIT_OK;
 		}
-		if (parse_option(opt, t))
-			return fail(EXIT_USAGE, "take: %s: no such option, or no valid value; 'distsnap take --help' tells the options",
-				    argv[optind - 1]);
+		ret = parse_option(opt, argv, t);
+		if (ret)
+			return ret;
 	}
-	if (optind != argc - 1)
-		return fail(EXIT_USAGE, "take: name one group; 'distsnap take --help' tells more");
+	if (opt_group("take", argc, argv))
+		return EXIT_USAGE;
 	t->group = argv[optind];
-	return check(t);
+	if (!t->series)
+		t->count = 1;
+	else if (t->out)
+		t->number = last_number(t->out) + 1;
+	ret = take_check(t);
+	return ret ? ret : -1;
 }
 
 char *take_path(struct take *t, uint32_t epoch)
@@ -169,14 +172,12 @@ char *take_path(struct take *t, uint32_t epoch)
 	return xasprintf("%s/%04u", t->out, t->number++);
 }
 
-void take_prune(const struct take *t)
+static void prune_series(const struct take *t)
 {
 	struct dirent *d;
 	int fd, err;
 	DIR *dir;
 
-	if (!t->keep || t->number <= t->keep)
-		return;
 	fd = open(t->out, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	dir = fd < 0 ? NULL : opendir(t->out);
 	while (dir && (d = readdir(dir))) {
@@ -192,4 +193,11 @@ void take_prune(const struct take *t)
 		closedir(dir);
 	if (fd >= 0)
 		close(fd);
+}
+
+void take_prune(const struct take *t, uint32_t epoch)
+{
+	if (t->series && t->out && t->keep && t->number > t->keep)
+		prune_series(t);
+	store_prune("take", t->store, t->group, NULL, t->keep, epoch);
 }

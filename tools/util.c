@@ -93,7 +93,7 @@ static int parse_number(const char *s, uint64_t *out, const char **end)
 	if (!isdigit((unsigned char)*s))
 		return -1;
 	errno = 0;
-	*out = strtoull(s, &e, 0);
+	*out = strtoull(s, &e, 10);
 	*end = e;
 	return errno ? -1 : 0;
 }
@@ -109,7 +109,14 @@ int parse_u32(const char *s, uint32_t max, uint32_t *out)
 	return 0;
 }
 
-int parse_ms(const char *s, uint32_t *ms)
+int parse_u64(const char *s, uint64_t *out)
+{
+	const char *end;
+
+	return parse_number(s, out, &end) || *end ? -1 : 0;
+}
+
+int parse_ms(const char *s, uint64_t *ms)
 {
 	const char *end;
 	uint64_t v;
@@ -118,9 +125,9 @@ int parse_ms(const char *s, uint32_t *ms)
 		return -1;
 	if (!strcmp(end, "s"))
 		v *= 1000;
+	else if (!strcmp(end, "m"))
+		v *= 60000;
 	else if (*end && strcmp(end, "ms"))
-		return -1;
-	if (v > UINT32_MAX)
 		return -1;
 	*ms = v;
 	return 0;

@@ -25,9 +25,10 @@ void *xrealloc(void *p, size_t size);
 char *xstrdup(const char *s);
 char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* Numbers: 0, or -1 when @s is not one. Times take ms or s, sizes K, M, G. */
+/* Numbers: 0, or -1 when @s is not one. Times take ms, s or m, sizes K, M, G. */
+int parse_u64(const char *s, uint64_t *out);
 int parse_u32(const char *s, uint32_t max, uint32_t *out);
-int parse_ms(const char *s, uint32_t *ms);
+int parse_ms(const char *s, uint64_t *ms);
 int parse_bytes(const char *s, uint64_t *bytes);
 
 /* Names of groups, nodes and members: [A-Za-z0-9._-]+, no '.' first. */
