@@ -21,6 +21,7 @@
 #include "cmd.h"
 #include "epochfile.h"
 #include "nl.h"
+#include "opts.h"
 #include "pool.h"
 #include "util.h"
 #include "writer.h"
@@ -29,21 +30,31 @@
 #define BUSIEST		(-20)	/* nice: a paused member waits for us */
 
 static const char help[] =
-"Usage: distsnap agent GROUP [--store DIR] [--node NAME]\n\n"
+"Usage: distsnap agent GROUP [--store DIR] [--node NAME] [--keep N]\n\n"
 "Stays in the foreground and writes what this node records of the group to\n"
-"DIR/GROUP/EPOCH/NAME; ends on SIGTERM.\n\n"
+"DIR/GROUP/EPOCH/NAME; ends on SIGTERM.  Every host with members needs one, and\n"
+"has only one for each group; the group has to exist on this host.  It ends with\n"
+"exit code 4 when the group is deleted or the module is unloaded.\n\n"
 "  --store DIR   shared by all nodes (default " DEFAULT_STORE ")\n"
-"  --node NAME   of this node (default: the host's name)\n";
+"  --node NAME   of this node, different on every host (default: the host's name)\n"
+"  --keep N      keep the newest N epochs of this node in the store, except for\n"
+"                those that a take is merging (default 0: all)\n\n"
+"Without --keep, here or with take, nothing is ever removed from the store.\n\n"
+HELP_EXIT;
+
+enum { OPT_KEEP = 256 };
 
 static const struct option options[] = {
 	{ "store", required_argument, NULL, 's' },
 	{ "node", required_argument, NULL, 'n' },
+	{ "keep", required_argument, NULL, OPT_KEEP },
 	{ "help", no_argument, NULL, 'h' },
 	{ 0 },
 };
 
 struct agent {
 	const char *group, *store, *node;
+	uint32_t keep;
 	char host[DS_NAME_SIZE];
 	struct ds_conn *events, *conn;
 	struct pool *pool;
@@ -141,16 +152,29 @@ static int handle_events(struct agent *a)
 	return 0;
 }
 
+/* Nobody tells us that the group was deleted or the module unloaded. */
+static int say_gone(struct agent *a, int err)
+{
+	if (err == -ENOENT && !ds_loaded())
+		return fail(EXIT_REFUSED, "agent: group %s: the module was unloaded",
+			    a->group);
+	if (err == -ENOENT)
+		return fail(EXIT_REFUSED, "agent: group %s: it was deleted on this node",
+			    a->group);
+	return fail(EXIT_REFUSED, "agent: group %s: %s", a->group,
+		    ds_error(a->conn));
+}
+
 static int tick(struct agent *a)
 {
 	struct ds_member *m;
 	struct ds_group g;
 	size_t n;
+	int err;
 
-	/* Nobody tells us that the module was unloaded. */
-	if (ds_group_get(a->conn, a->group, &g))
-		return fail(EXIT_REFUSED, "agent: group %s: %s", a->group,
-			    ds_error(a->conn));
+	err = ds_group_get(a->conn, a->group, &g);
+	if (err)
+		return say_gone(a, err);
 	if (!g.agent && ds_agent(a->events, a->group))
 		return fail(EXIT_REFUSED, "agent: group %s: %s", a->group,
 			    ds_error(a->events));
@@ -221,6 +245,10 @@ static int restore_epoch(struct agent *a)
 
 static int attach(struct agent *a)
 {
+	const struct writer_conf conf = {
+		.store = a->store, .group = a->group, .node = a->node,
+		.keep = a->keep,
+	};
 	struct ds_group g;
 	int err;
 
@@ -240,7 +268,7 @@ static int attach(struct agent *a)
 		return err;
 	a->pool = pool_new();
 	warm_up(a);
-	a->writer = writer_start(a->store, a->group, a->node, a->pool);
+	a->writer = writer_start(&conf, a->pool);
 	if (!a->writer)
 		return EXIT_REFUSED;
 	if (ds_agent(a->events, a->group))
@@ -289,35 +317,49 @@ static int run(struct agent *a)
 	return err;
 }
 
-int cmd_agent(int argc, char **argv)
+/* -1: go on; otherwise the exit code. */
+static int parse(int argc, char **argv, struct agent *a)
 {
-	struct agent a = { .store = DEFAULT_STORE };
 	int opt;
 
 	opterr = 0;
-	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+	while ((opt = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
 		switch (opt) {
 		case 's':
-			a.store = optarg;
+			a->store = optarg;
 			break;
 		case 'n':
-			a.node = optarg;
+			a->node = optarg;
+			break;
+		case OPT_KEEP:
+			if (opt_number("agent", "--keep", optarg, 0, INT32_MAX,
+				       &a->keep))
+				return EXIT_USAGE;
 			break;
 		case 'h':
 			fputs(help, stdout);
 			return EXIT_OK;
 		default:
-			return fail(EXIT_USAGE, "agent: %s: no such option, or its value is missing; 'distsnap agent --help' tells the options",
-				    argv[optind - 1]);
+			return opt_refuse("agent", argv, opt);
 		}
 	}
+	if (opt_group("agent", argc, argv))
+		return EXIT_USAGE;
+	a->group = argv[optind];
+	return -1;
+}
+
+int cmd_agent(int argc, char **argv)
+{
+	struct agent a = { .store = DEFAULT_STORE };
+	int ret = parse(argc, argv, &a);
+
+	if (ret >= 0)
+		return ret;
 	if (!a.node && !gethostname(a.host, sizeof(a.host) - 1))
 		a.node = a.host;
-	if (optind != argc - 1 || !valid_name(argv[optind]))
-		return fail(EXIT_USAGE, "agent: name one group");
 	if (!a.node || !valid_name(a.node))
 		return fail(EXIT_USAGE, "agent: '%s' is no valid node name; give one with --node",
 			    a.node ? a.node : "");
-	a.group = argv[optind];
 	return run(&a);
 }

@@ -10,6 +10,7 @@
 #include "fragw.h"
 #include "names.h"
 #include "nl.h"
+#include "store.h"
 #include "util.h"
 #include "writer.h"
 
@@ -25,7 +26,7 @@ struct queued {
 };
 
 struct writer {
-	const char *store, *group, *node;
+	struct writer_conf conf;
 	struct pool *pool;
 	struct ds_conn *conn;
 	pthread_t thread;
@@ -62,21 +63,22 @@ static void save_epoch(struct writer *w)
 	struct ds_group g;
 	int err;
 
-	if (ds_group_get(w->conn, w->group, &g)) {
-		complain("agent: group %s: %s", w->group, ds_error(w->conn));
+	if (ds_group_get(w->conn, w->conf.group, &g)) {
+		complain("agent: group %s: %s", w->conf.group,
+			 ds_error_plain(w->conn));
 		return;
 	}
-	err = epochfile_write(w->store, w->group, w->node, g.epoch);
+	err = epochfile_write(w->conf.store, w->conf.group, w->conf.node, g.epoch);
 	if (err)
 		complain("agent: cannot keep the last epoch in %s: %s",
-			 w->store, strerror(-err));
+			 w->conf.store, strerror(-err));
 }
 
 static void write_epoch(struct writer *w, uint32_t epoch,
 			struct fragw_image *images, size_t n)
 {
-	struct fragw_job job = { .store = w->store, .group = w->group,
-				 .node = w->node, .epoch = epoch,
+	struct fragw_job job = { .store = w->conf.store, .group = w->conf.group,
+				 .node = w->conf.node, .epoch = epoch,
 				 .images = images, .n_images = n };
 	struct fragw_result res;
 	size_t i;
@@ -87,16 +89,18 @@ static void write_epoch(struct writer *w, uint32_t epoch,
 	if (!fragw_write(w->conn, &job, &res)) {
 		printf("epoch %u: %s, %zu member%s, in %s/%s\n", epoch,
 		       state_name(res.state), res.members,
-		       res.members == 1 ? "" : "s", res.path, w->node);
+		       res.members == 1 ? "" : "s", res.path, w->conf.node);
 		fflush(stdout);
 	}
 	/* Written or not: the kernel's room is for the next one. */
-	if (ds_drop(w->conn, w->group, epoch))
+	if (ds_drop(w->conn, w->conf.group, epoch))
 		complain("agent: epoch %u: cannot be dropped: %s", epoch,
 			 ds_error(w->conn));
 	for (i = 0; i < n; i++)
 		pool_put(w->pool, images[i].img);
 	free(images);
+	store_prune("agent", w->conf.store, w->conf.group, w->conf.node,
+		    w->conf.keep, epoch);
 }
 
 static void *run(void *arg)
@@ -124,15 +128,12 @@ static void *run(void *arg)
 	return NULL;
 }
 
-struct writer *writer_start(const char *store, const char *group,
-			    const char *node, struct pool *pool)
+struct writer *writer_start(const struct writer_conf *conf, struct pool *pool)
 {
 	struct writer *w = xcalloc(1, sizeof(*w));
 	int err;
 
-	w->store = store;
-	w->group = group;
-	w->node = node;
+	w->conf = *conf;
 	w->pool = pool;
 	w->conn = ds_open();
 	if (!w->conn) {

@@ -11,9 +11,20 @@
 
 struct writer;
 
+/**
+ * struct writer_conf - where fragments go
+ * @store: shared by all nodes
+ * @group: whose they are
+ * @node: this one's name
+ * @keep: how many epochs of this node stay in the store, 0 for all
+ */
+struct writer_conf {
+	const char *store, *group, *node;
+	uint32_t keep;
+};
+
 /* The strings have to live on; NULL: a message is printed. */
-struct writer *writer_start(const char *store, const char *group,
-			    const char *node, struct pool *pool);
+struct writer *writer_start(const struct writer_conf *conf, struct pool *pool);
 /* Finishes what is queued. */
 void writer_stop(struct writer *w);
 /* Keeps @img until the epoch is written, then gives it back to the pool. */
