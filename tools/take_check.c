@@ -34,9 +34,9 @@ static int check_out(const struct take *t)
 	struct why why;
 	int ret;
 
-	if (!t->out)
-		ret = snapdir_check_parent(t->group, &why);
-	else if (t->series)
+	if (!t->out)			/* take_prepare() knows the name */
+		return 0;
+	if (t->series)
 		ret = check_series(t->out, &why);
 	else
 		ret = snapdir_check(t->out, &why);
