@@ -165,11 +165,20 @@ static int say_gone(struct agent *a, int err)
 		    ds_error(a->conn));
 }
 
-static int tick(struct agent *a)
+/* Room for the members' memory, so that nobody waits for it in a pause. */
+static void make_room(struct agent *a)
 {
 	struct ds_member *m;
-	struct ds_group g;
 	size_t n;
+
+	if (!ds_members(a->conn, a->group, &m, &n))
+		pool_tune(a->pool, m, n);
+	free(m);
+}
+
+static int tick(struct agent *a)
+{
+	struct ds_group g;
 	int err;
 
 	err = ds_group_get(a->conn, a->group, &g);
@@ -178,9 +187,7 @@ static int tick(struct agent *a)
 	if (!g.agent && ds_agent(a->events, a->group))
 		return fail(EXIT_REFUSED, "agent: group %s: %s", a->group,
 			    ds_error(a->events));
-	if (!ds_members(a->conn, a->group, &m, &n))
-		pool_tune(a->pool, m, n);
-	free(m);
+	make_room(a);
 	return 0;
 }
 
@@ -271,6 +278,9 @@ static int attach(struct agent *a)
 	a->writer = writer_start(&conf, a->pool);
 	if (!a->writer)
 		return EXIT_REFUSED;
+	/* Of this thread only.  Whoever sees an agent may take at once. */
+	setpriority(PRIO_PROCESS, 0, BUSIEST);
+	make_room(a);
 	if (ds_agent(a->events, a->group))
 		return fail(EXIT_REFUSED, "agent: group %s: %s", a->group,
 			    ds_error(a->events));
@@ -302,11 +312,8 @@ static int run(struct agent *a)
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	sigfd = signalfd(-1, &set, SFD_CLOEXEC);
 	err = attach(a);
-	if (!err) {
-		/* Of this thread only. */
-		setpriority(PRIO_PROCESS, 0, BUSIEST);
+	if (!err)
 		err = tick(a);
-	}
 	if (!err) {
 		printf("agent: ready\n");
 		fflush(stdout);
