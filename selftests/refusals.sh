@@ -74,6 +74,9 @@ epoch()
 	ds status g --json | grep '"epoch"' | tr -dc 0-9
 }
 
+# An emulated machine is slow, and this one is busy starting the agent.
+check "wide limits" ds group g --pause-max 2s --record-max 5000ms --snap-max 10s
+
 # take waits for an agent that was started just now.
 spawn a agent distsnap agent g --store "$store" --keep 2
 agent=$LAST_PID
@@ -118,7 +121,7 @@ check "delete the group" ds group g --delete
 check "its agent ends" wait_for "! kill -0 $agent" 3
 wait "$agent"
 check_equal "with exit status 4" $? 4
-check_equal "and says so in one line" "$(grep -v '^agent: \|^epoch ' "$TEST_TMP/agent.log")" \
+check_equal "and says so in one line" "$(grep '^distsnap: ' "$TEST_TMP/agent.log")" \
 	"distsnap: agent: group g: it was deleted on this node"
 
 done_testing
