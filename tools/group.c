@@ -12,7 +12,6 @@
 #include "util.h"
 
 #define LIMIT_MAX_MS	60000		/* the module takes no more */
-#define BYTES_MIN	(64u << 10)
 
 static const char help[] =
 "Usage: distsnap group GROUP --id N --peers PREFIX[,PREFIX...] [LIMITS]\n"
@@ -145,7 +144,7 @@ static int parse_option(int opt, char **argv, struct ds_group *g, bool *delete)
 		err = parse_limit("--snap-max", &g->snap_max);
 		break;
 	case OPT_BYTES:
-		err = opt_bytes("group", "--bytes-max", optarg, BYTES_MIN,
+		err = opt_bytes("group", "--bytes-max", optarg, 1,
 				memory(), &g->bytes_max);
 		break;
 	case OPT_DELETE:

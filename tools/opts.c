@@ -47,8 +47,8 @@ int opt_bytes(const char *cmd, const char *opt, const char *arg, uint64_t min,
 		return fail(EXIT_USAGE, "%s %s %s: not a size (bytes, or 64K, 256M, 1G)",
 			    cmd, opt, arg);
 	if (v < min || v > max)
-		return fail(EXIT_USAGE, "%s %s %s: not in %lluK..%lluK", cmd,
-			    opt, arg, (unsigned long long)min >> 10,
+		return fail(EXIT_USAGE, "%s %s %s: not in %llu..%lluK", cmd,
+			    opt, arg, (unsigned long long)min,
 			    (unsigned long long)max >> 10);
 	*out = v;
 	return 0;

@@ -37,8 +37,8 @@ usage 'group --peers x: not a prefix' group g --peers x
 usage 'group: --peers: needs' group g --peers ,
 usage 'group --pause-max 2m: not in 1..60000 ms$' "${g[@]}" --pause-max 2m
 usage 'group --snap-max 0: not in 1..60000 ms$' "${g[@]}" --snap-max 0
-usage 'group --bytes-max 900000T: not in 64K..' "${g[@]}" --bytes-max 900000T
-usage 'group --bytes-max 1: not in 64K..' "${g[@]}" --bytes-max 1
+usage 'group --bytes-max 900000T: not in 1..[0-9]+K$' "${g[@]}" --bytes-max 900000T
+usage 'group --bytes-max 0: not in 1..' "${g[@]}" --bytes-max 0
 usage 'group --bytes-max 1X: not a size' "${g[@]}" --bytes-max 1X
 usage 'group: --delete goes with no other option$' "${g[@]}" --delete
 usage 'group: --nosuch: no such option' group g --nosuch=1
