@@ -74,7 +74,7 @@ static const char *split_reason(const char *text, const char **name, int *len)
 static enum blame kind_of(const char *reason)
 {
 	return strstr(reason, "markers or answers did not come in time") ?
-	       BLAME_FOLLOWS : BLAME_CAUSE;
+	       BLAME_WAITED : BLAME_CAUSE;
 }
 
 static bool has_cause(const struct texts *reasons)
@@ -91,7 +91,7 @@ static bool has_cause(const struct texts *reasons)
 static enum blame kind_of_state(unsigned int state, const struct texts *reasons)
 {
 	if (state == DISTSNAP_S_EXPIRED || state == DISTSNAP_S_RECORDED)
-		return BLAME_FOLLOWS;
+		return BLAME_WAITED;
 	return has_cause(reasons) ? BLAME_FOLLOWS : BLAME_CAUSE;
 }
 
@@ -444,7 +444,8 @@ void verdict_finish(struct verdict *v)
 
 	for (kind = 0; kind < BLAMES; kind++) {
 		texts_sort(&v->ranked[kind]);
-		v->n_causes = v->reasons.n;
+		if (kind == BLAME_WAITED)
+			v->n_causes = v->reasons.n;
 		for (i = 0; i < v->ranked[kind].n; i++)
 			texts_add(&v->reasons, xstrdup(v->ranked[kind].v[i]));
 	}

@@ -33,7 +33,8 @@ enum blame {
 	BLAME_CAUSE,		/* what a node or a member says about itself */
 	BLAME_FRAGMENT,		/* somebody's recording is not there */
 	BLAME_WRONG,		/* what is there is not consistent */
-	BLAME_FOLLOWS,		/* channels, and those who wait for them */
+	BLAME_WAITED,		/* who waited for channels in vain */
+	BLAME_FOLLOWS,		/* channels, and what else follows */
 	BLAMES,
 };
 
@@ -46,7 +47,7 @@ enum blame {
  * @externals: ends whose peer is no member
  * @ranked: why the snapshot is incomplete, by enum blame
  * @reasons: the same in one list, from verdict_finish() on
- * @n_causes: how many of @reasons are not BLAME_FOLLOWS
+ * @n_causes: how many of @reasons come before BLAME_WAITED
  * @open_because: why influence may have come from outside
  * @longest_pause_us: of all members
  */

@@ -668,6 +668,21 @@ TEST_F(snap, ranks)
 	EXPECT_NE(NULL, strstr(self->said, "incomplete: member b/gone: left the group (and "));
 }
 
+/* Nobody failed: then those who waited say most. */
+TEST_F(snap, ranks_without_a_cause)
+{
+	set(self->b.member, "state", json_string("expired"));
+	set(self->b.member, "reasons",
+	    json_pack("[s]", "member two: 1 markers or answers did not come in time"));
+	set_flags(&self->b, NULL, "acked", NULL);
+	ASSERT_EQ(0, merge_both(self));
+	EXPECT_EQ(0, self->sum.n_causes);
+	EXPECT_EQ(3, self->sum.n_reasons);
+	EXPECT_NE(NULL, strstr(self->sum.reasons[0], "member b/two: 1 markers"));
+	EXPECT_NE(NULL, strstr(self->sum.reasons[1], "member b/two: the deadline"));
+	EXPECT_EQ(3, check(self));
+}
+
 TEST_F(snap, image_missing)
 {
 	set(self->a.member, "image", json_string("copy"));
