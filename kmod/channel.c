@@ -199,6 +199,7 @@ int ds_channel_track(struct ds_member *m, struct sock *sk)
 	ch->inode = sk->sk_socket ? sock_i_ino(sk) : 0;
 	ch->peer = first_guess(ch);
 	ch->probe_due = ch->peer == DISTSNAP_PEER_UNKNOWN;
+	ch->probes = DS_PROBES;
 	ch->next = jiffies;
 	ch->backoff = DS_PROBE_MIN;
 
@@ -387,7 +388,7 @@ void ds_channel_tick(struct ds_channel *ch, unsigned long now,
 	spin_lock_bh(&m->lock);
 	marking = ds_is_marking(&m->colour, &ch->ends);
 	if (ch->peer == DISTSNAP_PEER_UNKNOWN && !marking && due) {
-		if (ch->probes >= DS_PROBES_MAX) {
+		if (!ch->probes) {
 			ch->peer = DISTSNAP_PEER_EXTERNAL;
 			ch->probe_due = false;
 			ds_count(m->group->dn, probes_unanswered);

@@ -23,7 +23,8 @@
  * @peer: what the other end is; member->lock
  * @probe_due: a probe shall leave; member->lock
  * @reply_due: a reply shall leave; member->lock
- * @probes: probes that left, or could not; member->lock
+ * @probes: how many more to send before the peer counts as external;
+ *	member->lock
  * @behind: segments in a queue that is being drained; member->lock
  * @room: header room is reserved; the socket's lock
  * @cookie: the MTU that the socket knew then; the socket's lock
@@ -60,7 +61,8 @@ struct ds_channel {
 	unsigned long backoff;
 };
 
-#define DS_PROBES_MAX		5
+#define DS_PROBES		5
+#define DS_PROBES_AGAIN		60	/* it was a member: it may be busy */
 
 struct ds_channel *ds_channel_find_rcu(const struct sock *sk);
 int ds_channel_track(struct ds_member *m, struct sock *sk);

@@ -312,7 +312,7 @@ static void said(struct ds_channel *ch, const struct ds_option *opt)
 		ch->reply_due = false;
 	} else if (opt->flags & DISTSNAP_OPT_PROBE) {
 		ch->probe_due = false;
-		ch->probes++;
+		ch->probes -= !!ch->probes;
 	} else {
 		ds_said(&ch->ends, opt);
 		/* It says all that a reply would. */
@@ -361,7 +361,7 @@ static unsigned int channel_out(struct ds_channel *ch, struct sk_buff *skb,
 		ds_count(dn, tag_no_room_white);
 		if (opt.flags & DISTSNAP_OPT_PROBE) {
 			ch->probe_due = false;
-			ch->probes++;
+			ch->probes -= !!ch->probes;
 		}
 	}
 out:

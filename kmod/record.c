@@ -258,7 +258,7 @@ void ds_record_detach(struct ds_member *m, enum distsnap_state state)
 		if (state == DISTSNAP_S_EXPIRED &&
 		    ch->peer == DISTSNAP_PEER_MEMBER) {
 			ch->peer = DISTSNAP_PEER_UNKNOWN;
-			ch->probes = 0;
+			ch->probes = DS_PROBES_AGAIN;
 		}
 	}
 	if (rec) {

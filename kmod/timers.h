@@ -4,7 +4,7 @@
  *
  *  - repeats markers that are not answered (20 ms, doubling up to 500 ms) and
  *    sends answers and replies that no other segment carried;
- *  - probes unknown peers (100 ms, doubling), DS_PROBES_MAX times: longer than
+ *  - probes unknown peers (100 ms, doubling), DS_PROBES times: longer than
  *    a node takes to look for a connection that it does not track yet;
  *  - gives header room back;
  *  - finishes records: every channel closed and answered, or deadline passed;
