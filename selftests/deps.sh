@@ -14,7 +14,7 @@ shift
 build="gcc libc6-dev make libnl-3-dev libnl-genl-3-dev libjansson-dev libelf-dev
 	libdw-dev libpcap-dev"
 vm="qemu-system-x86 busybox-static bash coreutils cpio diffutils ethtool
-	findutils grep iproute2 kmod mawk procps sed tar util-linux"
+	findutils grep iproute2 kmod mawk nftables procps sed tar util-linux"
 source="linux-source-6.1 xz-utils"
 lint="cppcheck perl shellcheck sparse"
 
