@@ -116,8 +116,8 @@ epochs_end()
 	done
 }
 
-# parked I: bank-I has a thread that sits in our callback
+# parked I: bank-I is parked and captured, and waits for its agent
 parked()
 {
-	wait_for 'grep -qs "callback.*distsnap" /proc/'"${BANK_PIDS[$1]}"'/task/*/stack' 10
+	wait_for "in_host ${HOSTS[$1]} distsnap members bank --json | grep -q captured" 30
 }
