@@ -206,11 +206,6 @@ int ds_dump_groups(struct sk_buff *skb, struct netlink_callback *cb)
 	return walk_groups(skb, cb, DISTSNAP_CMD_GROUP_GET, one_group);
 }
 
-static u32 vnr(struct walk *w, struct pid *pid)
-{
-	return pid_vnr(pid);
-}
-
 static enum distsnap_state member_state(const struct ds_member *m)
 {
 	switch (m->colour.phase) {
@@ -245,7 +240,7 @@ static int members_of(struct walk *w, struct ds_group *g)
 		err = nla_put_string(w->skb, DISTSNAP_A_NAME, g->name) ||
 		      nla_put_u32(w->skb, DISTSNAP_A_MEMBER, m->id) ||
 		      nla_put_string(w->skb, DISTSNAP_A_MEMBER_NAME, m->name) ||
-		      nla_put_u32(w->skb, DISTSNAP_A_PID, vnr(w, m->pid)) ||
+		      nla_put_u32(w->skb, DISTSNAP_A_PID, pid_vnr(m->pid)) ||
 		      nla_put_u32(w->skb, DISTSNAP_A_EPOCH, epoch) ||
 		      nla_put_u32(w->skb, DISTSNAP_A_STATE, state) ||
 		      nla_put_u32(w->skb, DISTSNAP_A_CHANNELS, n);
@@ -400,7 +395,7 @@ static int record(struct walk *w, struct ds_record *rec)
 	return done(w, hdr,
 		    nla_put_u32(skb, DISTSNAP_A_MEMBER, rec->member) ||
 		    nla_put_string(skb, DISTSNAP_A_MEMBER_NAME, rec->name) ||
-		    nla_put_u32(skb, DISTSNAP_A_PID, vnr(w, rec->pid)) ||
+		    nla_put_u32(skb, DISTSNAP_A_PID, pid_vnr(rec->pid)) ||
 		    nla_put_u32(skb, DISTSNAP_A_STATE, READ_ONCE(rec->state)) ||
 		    nla_put_u32(skb, DISTSNAP_A_FLAGS, rec->flags) ||
 		    put_u64(skb, DISTSNAP_A_PARK_NS, rec->park_ns) ||
@@ -443,7 +438,7 @@ static int thread(struct walk *w, const struct ds_thread *t)
 	if (!hdr)
 		return -EMSGSIZE;
 	return done(w, hdr,
-		    nla_put_u32(skb, DISTSNAP_A_TID, vnr(w, t->tid)) ||
+		    nla_put_u32(skb, DISTSNAP_A_TID, pid_vnr(t->tid)) ||
 		    nla_put_u32(skb, DISTSNAP_A_PARKED, t->parked) ||
 		    nla_put_s32(skb, DISTSNAP_A_SYSCALL, t->syscall) ||
 		    nla_put(skb, DISTSNAP_A_ARGS, sizeof(t->args), t->args) ||

@@ -35,6 +35,7 @@
  * LIGHT   together with MARKER: record without memory images.
  *
  * open: remaining sixteenths of the snapshot's deadline; 0 means closed.
+ * This version sends 15 with every MARKER and does not look at it.
  */
 #define DISTSNAP_OPT_KIND	253
 #define DISTSNAP_OPT_LEN	16
