@@ -25,8 +25,11 @@ static bool charge(struct ds_member *m, struct ds_cut *cut, struct sk_buff *c)
 	return false;
 }
 
-static void forget(struct ds_cut *cut, struct sk_buff *c)
+/* ds_forget() - free what was kept, taken off its queue */
+void ds_forget(struct ds_cut *cut, struct sk_buff *c)
 {
+	if (ds_mutant(leak_bytes))
+		return;
 	atomic64_sub(c->truesize, &cut->rec->snap->bytes);
 	kfree_skb(c);
 }
@@ -138,7 +141,7 @@ static void trim_log(struct ds_cut *cut)
 		if (ds_seq_after(TCP_SKB_CB(skb)->end_seq, cut->rcv_nxt))
 			continue;
 		__skb_unlink(skb, &cut->q[DISTSNAP_ORIGIN_LOG]);
-		forget(cut, skb);
+		ds_forget(cut, skb);
 	}
 }
 
@@ -149,7 +152,7 @@ static void forget_queues(struct ds_cut *cut)
 
 	for (i = DISTSNAP_ORIGIN_SENDQ; i <= DISTSNAP_ORIGIN_OFO; i++) {
 		while ((skb = __skb_dequeue(&cut->q[i])))
-			forget(cut, skb);
+			ds_forget(cut, skb);
 	}
 	cut->flags &= ~(DISTSNAP_CUT_FIN_IN | DISTSNAP_CUT_FIN_OUT);
 	if (!cut->log_lost)
@@ -215,6 +218,8 @@ int ds_capture(struct ds_member *m, struct ds_record *rec, ktime_t deadline)
 		err = ds_park_look(m, rec);
 		if (err && err != -EAGAIN)
 			return err;
+		if (ds_mutant(no_unmoved))
+			mdelay(2);
 		if (!err) {
 			list_for_each_entry(ch, &m->channels, node) {
 				if (!capture_channel(m, ch)) {

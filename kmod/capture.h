@@ -13,6 +13,7 @@ struct ds_seg;
 
 int ds_capture(struct ds_member *m, struct ds_record *rec, ktime_t deadline);
 void ds_capture_undo(struct ds_member *m);
+void ds_forget(struct ds_cut *cut, struct sk_buff *c);
 void ds_log(struct ds_member *m, struct ds_cut *cut, struct sk_buff *skb,
 	    const struct ds_seg *seg);
 

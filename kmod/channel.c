@@ -3,13 +3,13 @@
 #include <linux/hash.h>
 #include <linux/rculist.h>
 #include <linux/skmsg.h>
-#include <linux/slab.h>
 #include <net/inet_connection_sock.h>
 #include <net/tcp.h>
 
 #include "channel.h"
 #include "compat.h"
 #include "mutant.h"
+#include "objects.h"
 #include "timers.h"
 
 #define TABLE_BITS	12
@@ -47,7 +47,7 @@ static void free_rcu(struct rcu_head *rcu)
 	struct ds_channel *ch = container_of(rcu, struct ds_channel, rcu);
 
 	ds_member_put(ch->member);
-	kfree(ch);
+	ds_free(channel, ch);
 }
 
 void ds_channel_put(struct ds_channel *ch)
@@ -175,19 +175,19 @@ int ds_channel_track(struct ds_member *m, struct sock *sk)
 	    (TCPF_CLOSE | TCPF_LISTEN | TCPF_SYN_SENT | TCPF_SYN_RECV))
 		return 0;
 
-	ch = kzalloc(sizeof(*ch), GFP_KERNEL);
+	ch = ds_new(channel, GFP_KERNEL);
 	if (!ch)
 		return -ENOMEM;
 	refcount_set(&ch->ref, 1);
 	ch->member = m;
 	ch->sk = sk;
 	if (!ds_channel_lock_sock(ch)) {
-		kfree(ch);
+		ds_free(channel, ch);
 		return -EAGAIN;
 	}
 	if (sk->sk_state == TCP_CLOSE) {
 		ds_channel_unlock_sock(ch);
-		kfree(ch);
+		ds_free(channel, ch);
 		return 0;
 	}
 	describe(ch);
@@ -210,7 +210,7 @@ int ds_channel_track(struct ds_member *m, struct sock *sk)
 	spin_unlock_bh(&table_lock);
 	if (old) {
 		ds_member_put(m);
-		kfree(ch);
+		ds_free(channel, ch);
 		return -EBUSY;
 	}
 	sock_hold(sk);
@@ -283,7 +283,8 @@ void ds_channel_unreserve(struct ds_channel *ch)
 	if (!READ_ONCE(ch->room) || !ds_channel_lock_sock(ch))
 		return;
 	/* IPv6 socket options assign the length: never below zero. */
-	if (ch->room && icsk->icsk_ext_hdr_len >= DISTSNAP_OPT_LEN) {
+	if (ch->room && icsk->icsk_ext_hdr_len >= DISTSNAP_OPT_LEN &&
+	    !ds_mutant(no_giveback)) {
 		icsk->icsk_ext_hdr_len -= DISTSNAP_OPT_LEN;
 		tcp_sk(ch->sk)->mss_cache += DISTSNAP_OPT_LEN;
 		if (icsk->icsk_pmtu_cookie == ch->cookie - 1)
@@ -397,7 +398,7 @@ void ds_channel_tick(struct ds_channel *ch, unsigned long now,
 			ch->probe_due = true;
 		}
 	}
-	if (due && (marking || ch->probe_due))
+	if (due && ((marking && !ds_mutant(no_repeat)) || ch->probe_due))
 		speak = true;
 	if (ds_answer_waits(&m->colour, &ch->ends) || ch->reply_due)
 		speak = true;

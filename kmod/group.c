@@ -8,6 +8,7 @@
 #include "group.h"
 #include "hooks.h"
 #include "member.h"
+#include "objects.h"
 #include "record.h"
 #include "timers.h"
 
@@ -76,7 +77,7 @@ struct ds_group *ds_group_create(struct ds_net *dn, const char *name, u16 id)
 	int err;
 
 	lockdep_assert_held(&ds_mutex);
-	g = kzalloc(sizeof(*g), GFP_KERNEL);
+	g = ds_new(group, GFP_KERNEL);
 	if (!g)
 		return ERR_PTR(-ENOMEM);
 	g->dn = dn;
@@ -96,7 +97,7 @@ struct ds_group *ds_group_create(struct ds_net *dn, const char *name, u16 id)
 
 	err = ds_hooks_register(dn);
 	if (err) {
-		kfree(g);
+		ds_free(group, g);
 		return ERR_PTR(err);
 	}
 	list_add_tail_rcu(&g->node, &dn->groups);
@@ -108,13 +109,19 @@ void ds_group_get(struct ds_group *g)
 	refcount_inc(&g->ref);
 }
 
+static void free_rcu(struct rcu_head *rcu)
+{
+	ds_free(group, container_of(rcu, struct ds_group, rcu));
+}
+
 void ds_group_put(struct ds_group *g)
 {
 	if (!refcount_dec_and_test(&g->ref))
 		return;
+	WARN_ON_ONCE(atomic64_read(&g->held));
 	kfree_rcu(rcu_dereference_protected(g->prefixes, true), rcu);
 	put_pid(g->agent_pid);
-	kfree_rcu(g, rcu);
+	call_rcu(&g->rcu, free_rcu);
 }
 
 /**

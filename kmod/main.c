@@ -10,6 +10,7 @@
 #include "group.h"
 #include "hooks.h"
 #include "netlink.h"
+#include "objects.h"
 #include "park.h"
 #include "pernet.h"
 #include "timers.h"
@@ -20,9 +21,13 @@ static int __init ds_init(void)
 {
 	int err;
 
+	err = ds_objects_init();
+	if (err)
+		return err;
+	err = -ENOMEM;
 	ds_wq = alloc_workqueue("distsnap", WQ_HIGHPRI | WQ_UNBOUND, 0);
 	if (!ds_wq)
-		return -ENOMEM;
+		goto err_objects;
 	ds_park_setup();
 	err = ds_workers_init();
 	if (err)
@@ -46,6 +51,8 @@ err_workers:
 	ds_workers_exit();
 err_wq:
 	destroy_workqueue(ds_wq);
+err_objects:
+	ds_objects_exit();
 	return err;
 }
 
@@ -62,6 +69,7 @@ static void __exit ds_exit(void)
 	destroy_workqueue(ds_wq);
 	ds_park_exit();
 	rcu_barrier();
+	ds_objects_exit();
 }
 
 module_init(ds_init);

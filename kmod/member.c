@@ -11,6 +11,7 @@
 
 #include "channel.h"
 #include "member.h"
+#include "objects.h"
 #include "timers.h"
 
 static atomic_t next_id = ATOMIC_INIT(0);
@@ -20,13 +21,18 @@ void ds_member_get(struct ds_member *m)
 	refcount_inc(&m->ref);
 }
 
+static void free_rcu(struct rcu_head *rcu)
+{
+	ds_free(member, container_of(rcu, struct ds_member, rcu));
+}
+
 void ds_member_put(struct ds_member *m)
 {
 	if (!refcount_dec_and_test(&m->ref))
 		return;
 	put_pid(m->pid);
 	ds_group_put(m->group);
-	kfree_rcu(m, rcu);
+	call_rcu(&m->rcu, free_rcu);
 }
 
 /* Context: group->mutex. */
@@ -72,7 +78,7 @@ struct ds_member *ds_member_join(struct ds_group *g, struct pid *pid,
 	int err;
 
 	lockdep_assert_held(&g->mutex);
-	m = kzalloc(sizeof(*m), GFP_KERNEL);
+	m = ds_new(member, GFP_KERNEL);
 	if (!m)
 		return ERR_PTR(-ENOMEM);
 	ds_group_get(g);

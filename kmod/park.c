@@ -13,38 +13,8 @@
 
 #include "member.h"
 #include "mutant.h"
+#include "objects.h"
 #include "park.h"
-
-/* park->lock protects the state.  QUEUED: on task->task_works. */
-enum state {
-	IDLE,
-	QUEUED,
-	CALLBACK,
-};
-
-/**
- * struct ds_parked - a thread of a member
- * @node: in park->threads
- * @work: queued again and again, so that parking does not allocate
- * @task: the thread, a reference
- * @member: a reference
- * @ref: one for the table, one while queued or in the callback
- * @state: see above
- * @looked: ds_park_look() saw it asleep
- * @switches: its context switches then
- * @exec_id: and how many programs it had run
- */
-struct ds_parked {
-	struct hlist_node node;
-	struct callback_head work;
-	struct task_struct *task;
-	struct ds_member *member;
-	refcount_t ref;
-	enum state state;
-	bool looked;
-	unsigned long switches;
-	u32 exec_id;
-};
 
 /* Callbacks that run our code; the module must not go while there are any. */
 static atomic_t callbacks = ATOMIC_INIT(0);
@@ -64,7 +34,7 @@ static void parked_put(struct ds_parked *pt)
 		return;
 	put_task_struct(pt->task);
 	ds_member_put(pt->member);
-	kfree(pt);
+	ds_free(parked, pt);
 }
 
 /* Whoever is dying, or makes way for exec, will not see user mode again. */
@@ -86,7 +56,7 @@ static void callback(struct callback_head *work)
 	DEFINE_WAIT(wait);
 
 	spin_lock(&p->lock);
-	pt->state = CALLBACK;
+	pt->state = DS_PARKED_CALLBACK;
 	p->arrivals++;
 	wake_up(&p->changed);
 	while (p->on && !is_dying(current) && !ds_mutant(no_park)) {
@@ -96,7 +66,7 @@ static void callback(struct callback_head *work)
 		spin_lock(&p->lock);
 	}
 	finish_wait(&p->release, &wait);
-	pt->state = ds_mutant(no_park) ? CALLBACK : IDLE;
+	pt->state = ds_mutant(no_park) ? DS_PARKED_CALLBACK : DS_PARKED_IDLE;
 	spin_unlock(&p->lock);
 
 	parked_put(pt);
@@ -134,7 +104,7 @@ static struct ds_parked *lookup(struct ds_park *p, struct task_struct *t)
 
 static struct ds_parked *add(struct ds_member *m, struct task_struct *t)
 {
-	struct ds_parked *pt = kzalloc(sizeof(*pt), GFP_ATOMIC | __GFP_NOWARN);
+	struct ds_parked *pt = ds_new(parked, GFP_ATOMIC | __GFP_NOWARN);
 
 	if (!pt)
 		return NULL;
@@ -154,12 +124,12 @@ static bool queue(struct ds_park *p, struct ds_parked *pt)
 	bool ok = true;
 
 	spin_lock(&p->lock);
-	if (pt->state == IDLE) {
+	if (pt->state == DS_PARKED_IDLE) {
 		refcount_inc(&pt->ref);
 		atomic_inc(&callbacks);
-		pt->state = QUEUED;
+		pt->state = DS_PARKED_QUEUED;
 		if (task_work_add(pt->task, &pt->work, TWA_RESUME)) {
-			pt->state = IDLE;
+			pt->state = DS_PARKED_IDLE;
 			refcount_dec(&pt->ref);
 			atomic_dec(&callbacks);
 			ok = false;
@@ -173,14 +143,14 @@ static bool queue(struct ds_park *p, struct ds_parked *pt)
 static bool is_parked(struct ds_park *p, struct ds_parked *pt,
 		      enum distsnap_parked *how, unsigned long *switches)
 {
-	enum state state;
+	enum ds_parked_state state;
 
 	spin_lock(&p->lock);
 	state = pt->state;
 	spin_unlock(&p->lock);
-	if (state == IDLE)
+	if (state == DS_PARKED_IDLE)
 		return false;
-	*how = state == CALLBACK ? DISTSNAP_PARKED_CALLBACK : DISTSNAP_PARKED_ASLEEP;
+	*how = state == DS_PARKED_CALLBACK ? DISTSNAP_PARKED_CALLBACK : DISTSNAP_PARKED_ASLEEP;
 	return is_asleep(pt->task, switches);
 }
 
@@ -410,7 +380,8 @@ bool ds_park_unmoved(struct ds_member *m)
 
 		if (!pt->looked)
 			continue;
-		if (!is_parked(p, pt, &how, &switches) || switches != pt->switches)
+		if (!is_parked(p, pt, &how, &switches) ||
+		    (switches != pt->switches && !ds_mutant(no_unmoved)))
 			return false;
 	}
 	return ds_park_complete(m);
@@ -450,7 +421,7 @@ bool ds_park_complete(struct ds_member *m)
 			    READ_ONCE(t->flags) & PF_EXITING)
 				continue;
 			pt = lookup(p, t);
-			if (!pt || READ_ONCE(pt->state) == IDLE)
+			if (!pt || READ_ONCE(pt->state) == DS_PARKED_IDLE)
 				ok = false;
 		}
 	}
@@ -505,11 +476,11 @@ void ds_unpark(struct ds_member *m)
 	p->on = false;
 	wake_up_all(&p->release);
 	hash_for_each_safe(p->threads, bkt, tmp, pt, node) {
-		if (pt->state == CALLBACK)
+		if (pt->state == DS_PARKED_CALLBACK)
 			ds_count(m->group->dn, park_callback);
-		if (pt->state == QUEUED && cancel(pt)) {
+		if (pt->state == DS_PARKED_QUEUED && cancel(pt)) {
 			ds_count(m->group->dn, park_asleep);
-			pt->state = IDLE;
+			pt->state = DS_PARKED_IDLE;
 			atomic_dec(&callbacks);
 			refcount_dec(&pt->ref);
 		}

@@ -14,11 +14,42 @@
 
 #include <linux/hashtable.h>
 #include <linux/ktime.h>
+#include <linux/refcount.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
 
 struct ds_member;
 struct ds_record;
+
+enum ds_parked_state {
+	DS_PARKED_IDLE,
+	DS_PARKED_QUEUED,	/* on task->task_works */
+	DS_PARKED_CALLBACK,
+};
+
+/**
+ * struct ds_parked - a thread of a member
+ * @node: in park->threads
+ * @work: queued again and again, so that parking does not allocate
+ * @task: the thread, a reference
+ * @member: a reference
+ * @ref: one for the table, one while queued or in the callback
+ * @state: park->lock
+ * @looked: ds_park_look() saw it asleep
+ * @switches: its context switches then
+ * @exec_id: and how many programs it had run
+ */
+struct ds_parked {
+	struct hlist_node node;
+	struct callback_head work;
+	struct task_struct *task;
+	struct ds_member *member;
+	refcount_t ref;
+	enum ds_parked_state state;
+	bool looked;
+	unsigned long switches;
+	u32 exec_id;
+};
 
 /**
  * struct ds_park - a member's parking place

@@ -1,26 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Segments that wait. */
 #include <linux/netdevice.h>
-#include <linux/slab.h>
 #include <net/dst.h>
 #include <net/sock.h>
 
 #include "channel.h"
 #include "hooks.h"
 #include "member.h"
+#include "mutant.h"
+#include "objects.h"
 #include "queue.h"
-
-/*
- * A segment taken out of the stack.  It holds references on all that its way on
- * needs: the devices, the route (skb_dst_force()), the channel and through it
- * the socket.
- */
-struct ds_stolen {
-	struct list_head node;
-	struct sk_buff *skb;
-	struct ds_channel *ch;
-	struct nf_hook_state state;
-};
 
 void ds_queue_init(struct ds_queue *q, enum ds_queue_kind kind)
 {
@@ -66,12 +55,12 @@ unsigned int ds_queue_steal(struct ds_queue *q, struct ds_channel *ch,
 	lockdep_assert_held(&ch->member->lock);
 	if (atomic64_read(&g->held) + skb->truesize > READ_ONCE(g->limits.bytes_max))
 		goto drop;
-	s = kmalloc(sizeof(*s), GFP_ATOMIC | __GFP_NOWARN);
+	s = ds_new(stolen, GFP_ATOMIC | __GFP_NOWARN);
 	if (!s)
 		goto drop;
 	/* Without a route it could not go on. */
 	if (!skb_dst_force(skb) || !ds_channel_get_maybe_zero(ch)) {
-		kfree(s);
+		ds_free(stolen, s);
 		goto drop;
 	}
 	/* A fresh lookup when it comes back: the socket may be another then. */
@@ -123,7 +112,7 @@ static void release(struct ds_stolen *s)
 	if (s->state.out)
 		dev_put(s->state.out);
 	ds_channel_put(s->ch);
-	kfree(s);
+	ds_free(stolen, s);
 }
 
 static void unaccount(struct ds_queue *q, struct ds_stolen *s)
@@ -187,7 +176,8 @@ static void flush_list(struct ds_member *m, struct ds_queue *q,
 	struct ds_stolen *s, *tmp;
 
 	list_for_each_entry_safe(s, tmp, from, node) {
-		if (dev && s->state.in != dev && s->state.out != dev)
+		if (dev && (ds_mutant(no_flush) ||
+			    (s->state.in != dev && s->state.out != dev)))
 			continue;
 		if (draining)
 			s->ch->behind[q->kind]--;

@@ -20,6 +20,18 @@ enum ds_queue_kind {
 	DS_QUEUES
 };
 
+/*
+ * A segment taken out of the stack.  It holds references on all that its way on
+ * needs: the devices, the route (skb_dst_force()), the channel and through it
+ * the socket.
+ */
+struct ds_stolen {
+	struct list_head node;
+	struct sk_buff *skb;
+	struct ds_channel *ch;
+	struct nf_hook_state state;
+};
+
 /**
  * struct ds_queue - first in, first out; member->lock
  * @waiting: struct ds_stolen, until ds_queue_release()

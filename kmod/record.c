@@ -5,10 +5,12 @@
 #include <linux/timekeeping.h>
 #include <net/tcp.h>
 
+#include "capture.h"
 #include "channel.h"
 #include "member.h"
 #include "mutant.h"
 #include "netlink.h"
+#include "objects.h"
 #include "record.h"
 
 /* ds_snap_find() - the snapshot of an epoch; context: group->mutex */
@@ -81,7 +83,7 @@ struct ds_snap *ds_snap_get_or_create(struct ds_group *g, u32 epoch, u32 flags,
 	if (snap)
 		return snap;
 	forget_old(g);
-	snap = kzalloc(sizeof(*snap), GFP_KERNEL);
+	snap = ds_new(snap, GFP_KERNEL);
 	if (!snap)
 		return NULL;
 	snap->epoch = epoch;
@@ -117,17 +119,20 @@ void ds_threads_free(struct ds_thread *threads, unsigned int n)
 static void free_record(struct ds_record *rec)
 {
 	struct ds_cut *cut, *tmp;
+	struct sk_buff *skb;
 	unsigned int i;
 
 	list_for_each_entry_safe(cut, tmp, &rec->cuts, node) {
 		for (i = 0; i < DS_ORIGINS; i++)
-			__skb_queue_purge(&cut->q[i]);
-		kfree(cut);
+			while ((skb = __skb_dequeue(&cut->q[i])))
+				ds_forget(cut, skb);
+		if (!ds_mutant(leak_cut))
+			ds_free(cut, cut);
 	}
 	ds_threads_free(rec->threads, rec->n_threads);
 	free_reasons(&rec->reasons);
 	put_pid(rec->pid);
-	kfree(rec);
+	ds_free(record, rec);
 }
 
 /* ds_snap_free() - context: group->mutex; nobody points into it any more */
@@ -138,8 +143,9 @@ void ds_snap_free(struct ds_snap *snap)
 	list_for_each_entry_safe(rec, tmp, &snap->records, node)
 		free_record(rec);
 	free_reasons(&snap->reasons);
+	WARN_ON_ONCE(atomic64_read(&snap->bytes));
 	list_del(&snap->node);
-	kfree(snap);
+	ds_free(snap, snap);
 }
 
 /* Worst first: what a snapshot is follows from its worst record. */
@@ -212,7 +218,7 @@ void ds_reason_add(struct list_head *reasons, const char *fmt, ...)
  */
 struct ds_record *ds_record_create(struct ds_snap *snap, struct ds_member *m)
 {
-	struct ds_record *rec = kzalloc(sizeof(*rec), GFP_KERNEL);
+	struct ds_record *rec = ds_new(record, GFP_KERNEL);
 
 	if (!rec)
 		return NULL;
@@ -301,7 +307,7 @@ void ds_record_settled(struct ds_record *rec, struct ds_cut *cut, bool in,
  */
 struct ds_cut *ds_cut_create(struct ds_record *rec, struct ds_channel *ch)
 {
-	struct ds_cut *cut = kzalloc(sizeof(*cut), GFP_KERNEL);
+	struct ds_cut *cut = ds_new(cut, GFP_KERNEL);
 	struct ds_member *m = ch->member;
 	unsigned int i;
 

@@ -36,18 +36,21 @@ older()
 		wait_for "[ \$(counter b triggered) -gt $triggered ]" 20
 }
 
-# newer N: a begins, and b goes on when it holds segments for that, too
+# newer N: a begins, and b goes on when it holds bytes that a has sent after its
+# own recording
 newer()
 {
-	local held take
+	local rc=0 recorded held take
 
 	kill -CONT "${AGENT_PIDS[0]}"
-	held=$(counter b held)
+	recorded=$(counter a recorded)
 	banks_take a "$snaps/newer.$1" --light &
 	take=$!
-	wait_for "[ \$(counter b held) -gt $((held + 3)) ]" 10
+	wait_for "[ \$(counter a recorded) -gt $recorded ]" 10 || rc=1
+	held=$(counter b held)
+	wait_for "[ \$(counter b held) -gt $((held + 6)) ]" 10 || rc=1
 	kill -CONT "${AGENT_PIDS[1]}"
-	wait "$take"
+	wait "$take" && return $rc
 }
 
 older_ends()

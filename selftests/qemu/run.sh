@@ -177,7 +177,7 @@ overlay "$@" || die "cannot make the initramfs"
 truncate -s 16G "$work/disk"
 
 cmdline="console=ttyS0 loglevel=5 log_buf_len=4M panic=-1 panic_on_warn=1 oops=panic"
-cmdline+=" mitigations=off nokaslr tsc=reliable rdinit=/init net.ifnames=0"
+cmdline+=" slab_nomerge mitigations=off nokaslr tsc=reliable rdinit=/init net.ifnames=0"
 [ -z "$append" ] || cmdline+=" $append"
 
 # The guest's counter is this machine's; it cannot measure it when we are busy.
