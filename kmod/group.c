@@ -12,46 +12,6 @@
 #include "record.h"
 #include "timers.h"
 
-static struct kthread_worker **workers;	/* the last one begins snapshots */
-static unsigned int n_workers;
-
-/**
- * ds_worker() - a FIFO worker for recordings
- * @i: any number; equal numbers get the same worker
- */
-struct kthread_worker *ds_worker(unsigned int i)
-{
-	return workers[i % (n_workers - 1)];
-}
-
-int ds_workers_init(void)
-{
-	unsigned int n = num_online_cpus() + 1;
-
-	workers = kcalloc(n, sizeof(*workers), GFP_KERNEL);
-	if (!workers)
-		return -ENOMEM;
-	for (n_workers = 0; n_workers < n; n_workers++) {
-		struct kthread_worker *w;
-
-		w = kthread_create_worker(0, "distsnap/%u", n_workers);
-		if (IS_ERR(w)) {
-			ds_workers_exit();
-			return PTR_ERR(w);
-		}
-		sched_set_fifo(w->task);
-		workers[n_workers] = w;
-	}
-	return 0;
-}
-
-void ds_workers_exit(void)
-{
-	while (n_workers)
-		kthread_destroy_worker(workers[--n_workers]);
-	kfree(workers);
-}
-
 static void trigger_work(struct kthread_work *work)
 {
 	struct ds_group *g = container_of(work, struct ds_group, trigger_work);
@@ -95,8 +55,11 @@ struct ds_group *ds_group_create(struct ds_net *dn, const char *name, u16 id)
 	kthread_init_work(&g->trigger_work, trigger_work);
 	INIT_DELAYED_WORK(&g->tick, ds_tick);
 
-	err = ds_hooks_register(dn);
+	g->workers = ds_workers_create(id);
+	err = g->workers ? ds_hooks_register(dn) : -ENOMEM;
 	if (err) {
+		if (g->workers)
+			ds_workers_destroy(g->workers);
 		ds_free(group, g);
 		return ERR_PTR(err);
 	}
@@ -153,6 +116,7 @@ void ds_group_destroy(struct ds_group *g)
 	list_for_each_entry_safe(snap, tmp, &g->snaps, node)
 		ds_snap_free(snap);
 	mutex_unlock(&g->mutex);
+	ds_workers_destroy(g->workers);
 
 	spin_lock_bh(&g->lock);
 	if (g->active)
@@ -293,7 +257,7 @@ void ds_group_want(struct ds_group *g, u32 epoch, u32 flags)
 			g->want = epoch;
 			g->want_flags = flags;
 		}
-		kthread_queue_work(workers[n_workers - 1], &g->trigger_work);
+		kthread_queue_work(g->workers->trigger, &g->trigger_work);
 	}
 	spin_unlock_bh(&g->lock);
 	ds_group_wake(g, DS_TICK_BUSY);
@@ -352,7 +316,7 @@ static void start_recording(struct ds_group *g, struct ds_member *m)
 	spin_lock_bh(&m->lock);
 	m->next_rec = rec;
 	spin_unlock_bh(&m->lock);
-	kthread_queue_work(ds_worker(m->id), &m->record_work);
+	kthread_queue_work(g->workers->record[m->id % g->workers->n], &m->record_work);
 }
 
 /* A member that is not asked now would be missed by nobody. */

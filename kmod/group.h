@@ -9,6 +9,7 @@
 #include <linux/workqueue.h>
 #include "pernet.h"
 #include "snapshot.h"
+#include "workers.h"
 
 struct ds_snap;
 
@@ -35,6 +36,7 @@ struct ds_limits {
  * @ref: members and works hold references; freed after an RCU grace period
  * @rcu: for that
  * @prefixes: who may be a member, replaced as a whole under RCU
+ * @workers: threads that begin and record
  * @limits: read without a lock, word by word
  * @mutex: members and snaps; process context
  * @members: struct ds_member
@@ -64,6 +66,7 @@ struct ds_group {
 	refcount_t ref;
 	struct rcu_head rcu;
 	struct ds_prefixes __rcu *prefixes;
+	struct ds_workers *workers;
 	struct ds_limits limits;
 	struct mutex mutex;
 	struct list_head members;
@@ -114,13 +117,5 @@ enum ds_seen ds_group_seen(struct ds_group *g, u32 epoch);
 void ds_group_want(struct ds_group *g, u32 epoch, u32 flags);
 bool ds_group_want_scan(struct ds_group *g);
 void ds_group_begin(struct ds_group *g);
-
-/*
- * FIFO workers.  One per CPU records; a recording sleeps, so it needs a thread.
- * One more begins snapshots and is never kept waiting by a recording.
- */
-struct kthread_worker *ds_worker(unsigned int i);
-int ds_workers_init(void);
-void ds_workers_exit(void);
 
 #endif /* _DISTSNAP_GROUP_H */

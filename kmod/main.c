@@ -29,12 +29,9 @@ static int __init ds_init(void)
 	if (!ds_wq)
 		goto err_objects;
 	ds_park_setup();
-	err = ds_workers_init();
-	if (err)
-		goto err_wq;
 	err = ds_pernet_init();
 	if (err)
-		goto err_workers;
+		goto err_wq;
 	err = ds_notifier_init();
 	if (err)
 		goto err_pernet;
@@ -47,8 +44,6 @@ err_notifier:
 	ds_notifier_exit();
 err_pernet:
 	ds_pernet_exit();
-err_workers:
-	ds_workers_exit();
 err_wq:
 	destroy_workqueue(ds_wq);
 err_objects:
@@ -65,7 +60,6 @@ static void __exit ds_exit(void)
 	ds_netlink_exit();
 	ds_notifier_exit();	/* replays every device: the groups must be there */
 	ds_pernet_exit();
-	ds_workers_exit();
 	destroy_workqueue(ds_wq);
 	ds_park_exit();
 	rcu_barrier();

@@ -266,6 +266,8 @@ void ds_member_record(struct kthread_work *work)
 	newer = settle(m, rec, !err);
 	ds_unpark(m);
 	ds_member_drain(m);
+	if (ds_mutant(no_recheck))
+		msleep(20);	/* it is read before the next recording */
 	if (err) {
 		ds_count(g->dn, aborted);
 		if (list_empty(&rec->reasons))

@@ -42,15 +42,16 @@ flaps()
 # flap_parked: while segments are sure to wait on host b
 flap_parked()
 {
-	local held
+	local held rc=0
 
 	held=$(counter b held_dropped)
 	kill -STOP "${AGENT_PIDS[1]}"
 	takes_start a
 	parked 1 && some_wait || return 1
-	flap b && wait_for "counted b held_dropped $held" 5
+	flap b && wait_for "counted b held_dropped $held" 5 || rc=1
 	kill -CONT "${AGENT_PIDS[1]}"
 	takes_end
+	return $rc
 }
 
 # some_wait: more segments than before, incoming ones, on host b
@@ -59,12 +60,14 @@ some_wait()
 	wait_for "counted b held $(counter b held)" 10
 }
 
-# device_goes: and comes back no more
+# device_goes: and comes back no more; it does not wait for host c, which would
+# take half a minute
 device_goes()
 {
+	in_host c distsnap group bank --id 7 --pause-max 30000 --record-max 30000 || return 1
 	kill -STOP "${AGENT_PIDS[2]}"
 	takes_start a
-	parked 2 || return 1
+	parked 2 && wait_for 'counted c held 0' 10 || return 1
 	timeout 10 ip -n net link del to-c || return 1
 	kill -CONT "${AGENT_PIDS[2]}"
 	takes_end

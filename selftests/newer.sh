@@ -21,8 +21,7 @@ snaps=$TEST_TMP/snaps
 mkdir "$snaps"
 
 # older N: c begins; b takes its time, and a soon gives up, which leaves it free
-# to begin the next one.  (All hosts share a worker for each CPU: a and c have one,
-# b the other.)
+# to begin the next one.
 older()
 {
 	local triggered aborted
