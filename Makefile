@@ -139,6 +139,12 @@ soak:
 		--timeout $$(($(N) * 20 + 900)) --idle 900 --log $(BUILD)/soak/console.log \
 		--env SEED=$(SEED) -- selftests/soak.sh $(VMKERNEL) $(N)
 
+# What of lint is about form.
+style:
+	@selftests/deps.sh lint $(VMKERNEL)
+	@+$(MAKE) -s --no-print-directory $(LINTDEPS)
+	@+selftests/lint.sh $(VMKERNEL) style
+
 lint:
 	@selftests/deps.sh lint $(VMKERNEL)
 	@+$(MAKE) -s --no-print-directory $(LINTDEPS)
@@ -158,6 +164,7 @@ help:
 	@echo "make mutants        are the tests able to fail?  M='NAME...' tries some of them"
 	@echo "make soak N=1000    many snapshots over a bad network, audited to the byte"
 	@echo "make lint           sparse, checkpatch, cppcheck, shellcheck"
+	@echo "make style          of these, checkpatch and shellcheck"
 	@echo "make deps           install the Debian packages for all of these"
 	@echo "make clean          remove build/"
 	@echo
@@ -168,4 +175,4 @@ help:
 	@echo "C=1                                  sparse on what is compiled"
 
 .PHONY: all module module-links have-kernel tools selftests programs deps demo \
-	check check-debug mutants soak lint clean help
+	check check-debug mutants soak style lint clean help

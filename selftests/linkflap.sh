@@ -51,7 +51,7 @@ flap_parked()
 	flap b && wait_for "counted b held_dropped $held" 5 || rc=1
 	kill -CONT "${AGENT_PIDS[1]}"
 	takes_end
-	return $rc
+	return "$rc"
 }
 
 # some_wait: more segments than before, incoming ones, on host b

@@ -1,12 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# lint.sh KERNEL: what make lint does, once the tools for it are there.
+# lint.sh KERNEL [style]: what make lint does, or make style, once the tools for it
+# are there.
 
 set -u
 
 cd "$(dirname "$0")/.." || exit 1
 kernel=${1:-6.1}
+only=${2:-}
 build=${BUILD:-$PWD/build}
 failed=0
 
@@ -100,9 +102,9 @@ shellcheck_all()
 		$(find selftests kmod -name '*.sh')
 }
 
-step sparse sparse_module
+[ "$only" = style ] || step sparse sparse_module
 step "checkpatch, module" checkpatch_module
 step "checkpatch, user space" checkpatch_user
-step cppcheck cppcheck_user
 step shellcheck shellcheck_all
+[ "$only" = style ] || step cppcheck cppcheck_user
 exit $failed

@@ -49,7 +49,7 @@ newer()
 	held=$(counter b held)
 	wait_for "[ \$(counter b held) -gt $((held + 6)) ]" 10 || rc=1
 	kill -CONT "${AGENT_PIDS[1]}"
-	wait "$take" && return $rc
+	wait "$take" && return "$rc"
 }
 
 older_ends()
