@@ -219,7 +219,7 @@ int ds_capture(struct ds_member *m, struct ds_record *rec, ktime_t deadline)
 		if (err && err != -EAGAIN)
 			return err;
 		if (ds_mutant(no_unmoved))
-			mdelay(2);
+			msleep(20);
 		if (!err) {
 			list_for_each_entry(ch, &m->channels, node) {
 				if (!capture_channel(m, ch)) {
@@ -248,7 +248,7 @@ int ds_capture(struct ds_member *m, struct ds_record *rec, ktime_t deadline)
 		}
 		usleep_range(20, 50);
 	}
-	if (ds_mutant(no_gate) || ds_mutant(late_log))
+	if (ds_mutant(late_log))
 		mdelay(2);
 	spin_lock_bh(&m->lock);
 	m->colour.phase = DS_CAPTURED;

@@ -200,8 +200,8 @@ static unsigned int channel_in(struct ds_channel *ch, struct sk_buff *skb,
 		ds_log(m, ch->cut, skb, seg);
 out:
 	spin_unlock_bh(&m->lock);
-	if (ds_mutant(no_grace) && seg->payload && !(seg->tsval & 3))
-		mdelay(2);
+	if (ds_mutant(no_grace) && seg->payload && !(seg->tsval & 7))
+		mdelay(20);
 	return verdict;
 }
 

@@ -54,6 +54,12 @@ some_snapshots()
 	banks_take b "$TEST_TMP/snaps" --light --count 4 --every 1
 }
 
+# Each as it should be, though markers, answers and what repeats them get lost.
+lossy_snapshots()
+{
+	banks_take a "$TEST_TMP/lossy" --light --count 10 --every 1
+}
+
 # No offloads: what is captured is what would be on a cable.
 topology 3
 for h in "${HOSTS[@]}"; do
@@ -75,6 +81,17 @@ check "red segments were seen" [ "$(value busy red)" -gt 0 ]
 check_equal "none of them was bare" "$(value busy bare_red)" 0
 check "no segment exceeds the MTU" [ "$(value busy largest)" -le 1500 ]
 check "full segments were seen" [ "$(value busy largest)" -gt 1400 ]
+
+# Nothing else is on the way that would take a marker along.
+kill -STOP "${BANK_PIDS[@]}"
+netem_all delay 5ms loss 25%
+repeated=$(sum_of markers_repeated)
+check "snapshots of idle connections are complete though a quarter is lost" \
+	lossy_snapshots
+repeated=$(($(sum_of markers_repeated) - repeated))
+check "$repeated markers were repeated" [ "$repeated" -gt 0 ]
+netem_off
+kill -CONT "${BANK_PIDS[@]}"
 check "the banks have noticed nothing" banks_stop
 
 done_testing

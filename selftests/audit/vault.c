@@ -83,6 +83,29 @@ static int in_call(const struct vault *v, const struct user_regs_struct *regs)
 	       (long long)regs->rax == -ENOSYS;
 }
 
+/*
+ * A call that receives, and may return less than it was asked for, sleeps for data
+ * before it has any.  (It may sleep for the socket's lock later, while another
+ * thread is in a call on the same socket.)
+ */
+static int has_nothing_yet(const struct vault *v, const struct core_thread *t,
+			   const struct call *call)
+{
+	const struct user_regs_struct *regs = &t->regs;
+	unsigned int i;
+
+	if (call->sending || (call->nr == SYS_recvfrom && regs->r10 & MSG_WAITALL))
+		return 0;
+	for (i = 0; i < v->core.nr_threads; i++) {
+		const struct core_thread *other = &v->core.threads[i];
+
+		if (other != t && in_call(v, &other->regs) &&
+		    (int)other->regs.rdi == (int)regs->rdi)
+			return 0;
+	}
+	return 1;
+}
+
 static int thread_pending(const struct vault *v, const struct core_thread *t,
 			  unsigned int peer, int sending, struct pending *p,
 			  struct why *w)
@@ -105,6 +128,8 @@ static int thread_pending(const struct vault *v, const struct core_thread *t,
 		if (!call)
 			return why(w, "%s: thread %d is in system call %lld, which moves nothing here",
 				   v->name, t->tid, (long long)regs->orig_rax);
+		if (has_nothing_yet(v, t, call))
+			return 0;
 		return asked_length(&v->core, call, regs, &p->max, w);
 	}
 	if (result <= 0)

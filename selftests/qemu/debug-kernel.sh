@@ -39,15 +39,15 @@ echo "  BUILD   debug kernel $series (some ten minutes; log: $dir.log)"
 	make -C "$dir" tinyconfig
 	(cd "$dir" && scripts/kconfig/merge_config.sh -m .config "$here/debug.config")
 	make -C "$dir" olddefconfig
-	make -C "$dir" -j"$jobs" bzImage modules
-} > "$dir.log" 2>&1 || {
-	tail -n 20 "$dir.log" >&2
-	exit 1
-}
+} > "$dir.log" 2>&1
 for option in KASAN PROVE_LOCKING DEBUG_KMEMLEAK FAILSLAB; do
 	grep -q "^CONFIG_$option=y" "$dir/.config" || {
 		echo "debug-kernel.sh: CONFIG_$option did not survive" >&2
 		exit 1
 	}
 done
+make -C "$dir" -j"$jobs" bzImage modules >> "$dir.log" 2>&1 || {
+	tail -n 20 "$dir.log" >&2
+	exit 1
+}
 echo "$stamp" > "$dir/.built"

@@ -22,7 +22,7 @@ shift
 # no_sack_trim needs a red segment with two SACK blocks, which is rare.
 table="
 	no_hold			bank
-	no_gate			rush
+	no_gate			gate
 	publish_piecemeal	bank
 	no_recheck		newer
 	no_sendq		rush
@@ -32,7 +32,7 @@ table="
 	late_log		rush
 	no_grace		bank
 	no_unmoved		bank
-	no_repeat		bank
+	no_repeat		idle_wire
 	no_sack_trim		option_test
 	no_room			rush
 	no_giveback		mss

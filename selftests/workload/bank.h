@@ -20,7 +20,8 @@
  *   Each has one writer, bank_move(), and one instruction that advances it: the
  *   result of a system call is either in rax, between the labels bank_moved and
  *   bank_move_done, or in the position.  Elsewhere the position is exact; in a
- *   call that goes on, the kernel may be ahead by up to the length asked for.
+ *   call that goes on, the kernel may be ahead by up to the length asked for, or
+ *   not at all if it waits for data to receive and may return less.
  *
  * Stores by different threads need no order among each other: all threads are
  * stopped, and what was executed is in memory.  The compiler alone must not
