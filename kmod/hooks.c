@@ -200,8 +200,10 @@ static unsigned int channel_in(struct ds_channel *ch, struct sk_buff *skb,
 		ds_log(m, ch->cut, skb, seg);
 out:
 	spin_unlock_bh(&m->lock);
-	if (ds_mutant(no_grace) && seg->payload && !(seg->tsval & 7))
-		mdelay(20);
+	/* Long enough to be captured before it is queued. */
+	if (ds_mutant(no_grace) && seg->payload && !READ_ONCE(ch->cut) &&
+	    READ_ONCE(m->colour.phase) != DS_IDLE)
+		mdelay(10);
 	return verdict;
 }
 

@@ -125,6 +125,8 @@ static int record(struct ds_member *m, struct ds_record *rec)
 	ktime_t pause_end;
 	int err;
 
+	if (ds_mutant(no_grace))
+		msleep(20);	/* for segments to come before the log is on */
 	err = observe(m, rec, deadline);
 	if (err < 0)
 		return err;

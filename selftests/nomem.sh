@@ -79,20 +79,20 @@ again()
 		audited 1 --light "$snaps/again.$1"
 }
 
-# without KIND: a quarter of all objects of this kind
-without()
+# of_objects: a tenth of all that the module creates; the command line of a debug
+# kernel has told failslab their names
+of_objects()
 {
 	local failed
 
-	echo 1 > "/sys/kernel/slab/distsnap_$1/failslab"
-	fail_on 25 cache-filter
-	check "without $1: snapshots end" taken "$1" --light
+	fail_on 10 cache-filter
+	check "objects: snapshots end" taken objects --light
+	check "objects: full ones, too" taken full
 	failed=$(failures)
 	fail_off
-	echo 0 > "/sys/kernel/slab/distsnap_$1/failslab"
-	check "without $1: $failed failed" [ "$failed" -gt 0 ]
-	check "without $1: exact, or it says why" says_why "$1"
-	check "without $1: complete afterwards" again "$1"
+	check "objects: $failed failed" [ "$failed" -gt 0 ]
+	check "objects: exact, or it says why" says_why objects
+	check "objects: complete afterwards" again objects
 }
 
 # in_workers: whatever the recording threads ask for
@@ -112,31 +112,38 @@ in_workers()
 	check "in the workers: complete afterwards" again workers
 }
 
-# refused KIND COMMAND...: without this kind at all, the tool says so
+# refused COMMAND...: without memory at all, the tool says so
 refused()
 {
-	local kind=$1
-	shift
-
-	echo 1 > "/sys/kernel/slab/distsnap_$kind/failslab"
 	fail_on 100 cache-filter
-	check_fails "without $kind: $1 $2 says so" 4 'memory' in_host a "$@"
+	check_fails "$1 $2 says why" 4 'memory' in_host a "$@"
 	fail_off
-	echo 0 > "/sys/kernel/slab/distsnap_$kind/failslab"
+}
+
+# join_at_last: half of all allocations fail, and after each failure nothing is left
+join_at_last()
+{
+	local rc=0
+
+	fail_on 50 cache-filter
+	for _ in $(seq 100); do
+		in_host a distsnap join bank --pid "${BANK_PIDS[0]}" 2> "$TEST_TMP/join" && break
+		grep -q memory "$TEST_TMP/join" || rc=1
+	done
+	fail_off
+	in_host a distsnap leave bank --pid "${BANK_PIDS[0]}" && return "$rc"
 }
 
 [ -w $FAIL/cache-filter ] || skip_all "a debug kernel's: no failslab"
 topology 3
 netem_all delay 5ms 1ms loss 1%
 check "banks start" banks_start --rate 60
-refused group distsnap group bank --id 7 --peers 10.0.0.0/24
+refused distsnap group bank --id 7 --peers 10.0.0.0/24
 in_host a distsnap group bank --id 7 --peers 10.0.0.0/24
-refused member distsnap join bank --pid "${BANK_PIDS[0]}"
-refused channel distsnap join bank --pid "${BANK_PIDS[0]}"
+refused distsnap join bank --pid "${BANK_PIDS[0]}"
+check "join succeeds at last" join_at_last
 check "banks join" banks_join
-for kind in snap record cut parked stolen; do
-	without $kind
-done
+of_objects
 in_workers
 check "the banks have noticed nothing" banks_stop
 

@@ -178,6 +178,8 @@ truncate -s 16G "$work/disk"
 
 cmdline="console=ttyS0 loglevel=5 log_buf_len=4M panic=-1 panic_on_warn=1 oops=panic"
 cmdline+=" slab_nomerge mitigations=off nokaslr tsc=reliable rdinit=/init net.ifnames=0"
+# Debug kernels can let our allocations fail, and ours alone.
+[[ $kernel != debug-* ]] || cmdline+=" slub_debug=A,distsnap_*"
 [ -z "$append" ] || cmdline+=" $append"
 
 # The guest's counter is this machine's; it cannot measure it when we are busy.
