@@ -20,6 +20,7 @@ FAIL=/sys/kernel/debug/failslab
 BUDGET=100000
 COUNT=${COUNT:-5}
 snaps=$TEST_TMP/snaps
+mkdir "$snaps"
 
 # failures: how many allocations have failed since fail_on
 failures()
