@@ -110,14 +110,14 @@ demo:
 	@+$(MAKE) $(JOBS) --no-print-directory module tools programs KERNEL=$(VMKERNEL)
 	@selftests/qemu/demo.sh $(VMKERNEL)
 
-# KERNELS may name several, one after the other.
-KERNELS	:= $(or $(KERNEL),6.1 6.12)
+# One after the other; a debug kernel is built while the others are tested on.
+KERNELS	:= $(or $(KERNEL),6.1 6.12 debug-6.1)
 
 check:
 	@selftests/deps.sh check $(KERNELS)
 	@+selftests/qemu/check.sh $(if $(T),-t '$(T)') $(KERNELS)
 
-# With KASAN, lockdep, kmemleak ...; built once, which takes some ten minutes.
+# KASAN, lockdep, kmemleak ...; each is built once, which takes some ten minutes.
 DEBUGKERNELS := debug-6.1 debug-6.12
 
 check-debug:
@@ -170,7 +170,7 @@ help:
 	@echo
 	@echo "KERNEL=6.1|6.12|RELEASE|BUILD-TREE   the kernel (default 6.1 for demo, the"
 	@echo "                                     running one for the module)"
-	@echo "KERNELS='6.1 6.12'                   for check, one after the other (default)"
+	@echo "KERNELS='6.1 6.12 debug-6.1'         for check, one after the other (default)"
 	@echo "SEED=N                               repeat a test with its random choices"
 	@echo "C=1                                  sparse on what is compiled"
 

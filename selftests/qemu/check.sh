@@ -321,7 +321,7 @@ awk '{
 	printf "# %-8s %-24s %4d passed %3d failed %3d skipped %7.1f s of %d s%s\n",
 		$1, $2, $3, $4, $5, $6 / 10, $7, $4 ? "   <-- FAILED" : ""
 }' "$results.final"
-echo "# all of it: $((EPOCHSECONDS - started)) s; logs in $dir"
+echo "# all of it: $((EPOCHSECONDS - started)) s of 2400 s; logs in $dir"
 awk '{ passed += $3; failed += $4; skipped += $5 }
 END {
 	printf "%d passed, %d failed%s\n", passed, failed,
