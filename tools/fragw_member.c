@@ -192,7 +192,9 @@ static json_t *cut_json(const struct member *m, const struct ds_channel *c,
 	json_object_set_new(o, "out", out);
 	put(in, "read", c->in_read);
 	put(in, "next", c->in_next);
-	json_object_set_new(in, "marker", c->flags & DISTSNAP_CUT_CLOSED ?
+	/* Its place counts from what was captured. */
+	json_object_set_new(in, "marker",
+			    c->flags & DISTSNAP_CUT_CLOSED && m->r->captured ?
 			    json_integer(c->in_marker) : json_null());
 	json_object_set_new(o, "in", in);
 	json_object_set_new(o, "data", pieces_json(m, d, c->id));

@@ -277,6 +277,12 @@ static void blame_strangers(struct verdict *v, const struct end *e)
 			      fragment_peers[e->cut->peer]);
 }
 
+/* A recording that was given up has positions, or none, that are not a cut's. */
+static bool was_recorded(const struct end *e)
+{
+	return e->member->times.recorded != FRAGMENT_NONE;
+}
+
 static void judge_flags(struct verdict *v, const struct end *e)
 {
 	unsigned int i;
@@ -289,8 +295,8 @@ static void judge_flags(struct verdict *v, const struct end *e)
 				      e->cut->local, e->cut->remote,
 				      e->frag->node, e->member->name,
 				      flag_phrases[i]);
-	if (e->cut->out.una > e->cut->out.sent ||
-	    e->cut->in.read > e->cut->in.next)
+	if (was_recorded(e) && (e->cut->out.una > e->cut->out.sent ||
+				e->cut->in.read > e->cut->in.next))
 		verdict_blame(v, BLAME_WRONG,
 			      "connection %s - %s of member %s/%s: its positions contradict each other",
 			      e->cut->local, e->cut->remote, e->frag->node,
@@ -324,7 +330,8 @@ static void judge_end(struct verdict *v, const struct end *e)
 		blame_strangers(v, e);
 	else if (end_inside(e) && !e->mate)
 		blame_mate(v, e);
-	else if (end_inside(e) && end_inside(e->mate))
+	else if (end_inside(e) && end_inside(e->mate) && was_recorded(e) &&
+		 was_recorded(e->mate))
 		v->channels[v->n_channels++] = (struct channel){
 			.src = e, .dst = e->mate,
 			.fin = e->cut->flags & DISTSNAP_CUT_FIN_OUT,

@@ -640,6 +640,23 @@ TEST_F(snap, states)
 	EXPECT_EQ(3, check(self));
 }
 
+/*
+ * What a member had captured when its recording was given up is no cut: it proves
+ * nothing, neither that something is missing nor that something is wrong.
+ */
+TEST_F(snap, given_up)
+{
+	set(self->b.member, "state", json_string("aborted"));
+	json_object_del(get(self->b.member, "times"), "recorded");
+	set_in(&self->b, 500, 70, 3);
+	set_out(&self->b, 9, 1);
+	ASSERT_EQ(0, merge_both(self));
+	EXPECT_FALSE(self->sum.complete);
+	EXPECT_EQ(1, self->sum.n_reasons);
+	EXPECT_TRUE(has_reason(self, "member b/two: the recording was aborted"));
+	EXPECT_EQ(3, check(self)) TH_LOG("%s", self->said);
+}
+
 /* The cause comes first, whatever else follows from it, and says so once. */
 TEST_F(snap, ranks)
 {

@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "../audit/snap.h"
@@ -278,12 +280,27 @@ static void returned_more(struct scene *sc)
 	rewind_by(sc, &wt, 1, &regs);
 }
 
+/* A call that waits for more than it has. */
 static void open_call(struct scene *sc)
 {
 	struct waiting wt = find_waiting(sc);
 	struct user_regs_struct regs = wt.t->regs;
 
 	regs.rax = -ENOSYS;
+	regs.orig_rax = SYS_recvfrom;
+	regs.r10 = MSG_WAITALL;
+	rewind_by(sc, &wt, 1, &regs);
+}
+
+/* One that would have returned with what it has. */
+static void open_ahead(struct scene *sc)
+{
+	struct waiting wt = find_waiting(sc);
+	struct user_regs_struct regs = wt.t->regs;
+
+	regs.rax = -ENOSYS;
+	regs.orig_rax = SYS_recvfrom;
+	regs.r10 = 0;
 	rewind_by(sc, &wt, 1, &regs);
 }
 
@@ -340,6 +357,7 @@ static const struct kind {
 	{ "booked", booked, "NOT CONSISTENT .* no thread is at it" },
 	{ "returned", returned, " consistent" },
 	{ "open-call", open_call, " consistent" },
+	{ "open-ahead", open_ahead, "NOT CONSISTENT .* moved 0 to 0 more, but the snapshot says" },
 	{ "preempted", preempted, " consistent" },
 };
 
