@@ -4,6 +4,7 @@
 #include <linux/slab.h>
 #include <net/tcp.h>
 
+#include "addr.h"
 #include "capture.h"
 #include "channel.h"
 #include "member.h"
@@ -208,6 +209,7 @@ static bool capture_channel(struct ds_member *m, struct ds_channel *ch)
  */
 int ds_capture(struct ds_member *m, struct ds_record *rec, ktime_t deadline)
 {
+	char from[DS_ENDPOINT_LEN], to[DS_ENDPOINT_LEN];
 	struct ds_channel *ch;
 	int err;
 
@@ -236,10 +238,10 @@ int ds_capture(struct ds_member *m, struct ds_record *rec, ktime_t deadline)
 		if (ktime_after(ktime_get(), deadline)) {
 			if (busy)
 				ds_reason_add(&rec->reasons,
-					      "member %s: connection %pI4:%u -> %pI4:%u stays busy in a call",
-					      m->name, &busy->saddr,
-					      ntohs(busy->sport), &busy->daddr,
-					      ntohs(busy->dport));
+					      "member %s: connection %s -> %s stays busy in a call",
+					      m->name,
+					      ds_endpoint_text(from, &busy->saddr, busy->sport),
+					      ds_endpoint_text(to, &busy->daddr, busy->dport));
 			else
 				ds_reason_add(&rec->reasons,
 					      "member %s: its threads do not keep still",

@@ -115,7 +115,7 @@ static bool is_unsupported(const struct ds_channel *ch)
 	if (rcu_access_pointer(tcp_sk(sk)->md5sig_info))
 		return true;
 #endif
-	return ch->family != AF_INET || ch->isn_unclear ||
+	return ch->isn_unclear ||
 	       READ_ONCE(inet_csk(sk)->icsk_ulp_ops) || sk_psock(sk);
 }
 
@@ -125,7 +125,7 @@ static enum distsnap_peer first_guess(const struct ds_channel *ch)
 
 	rcu_read_lock();
 	unsupported = is_unsupported(ch);
-	allowed = ds_group_allows_rcu(ch->member->group, ch->daddr);
+	allowed = ds_group_allows_rcu(ch->member->group, &ch->daddr);
 	rcu_read_unlock();
 	if (unsupported)
 		return DISTSNAP_PEER_UNSUPPORTED;
@@ -138,12 +138,15 @@ static void describe(struct ds_channel *ch)
 	const struct inet_sock *inet = inet_sk(sk);
 
 	ch->family = AF_INET;
+	ipv6_addr_set_v4mapped(inet->inet_saddr, &ch->saddr);
+	ipv6_addr_set_v4mapped(inet->inet_daddr, &ch->daddr);
 #if IS_ENABLED(CONFIG_IPV6)
-	if (sk->sk_family == AF_INET6 && !ipv6_addr_v4mapped(&sk->sk_v6_daddr))
+	if (sk->sk_family == AF_INET6 && !ipv6_addr_v4mapped(&sk->sk_v6_daddr)) {
 		ch->family = AF_INET6;
+		ch->saddr = sk->sk_v6_rcv_saddr;
+		ch->daddr = sk->sk_v6_daddr;
+	}
 #endif
-	ch->saddr = inet->inet_saddr;
-	ch->daddr = inet->inet_daddr;
 	ch->sport = inet->inet_sport;
 	ch->dport = inet->inet_dport;
 }

@@ -15,6 +15,8 @@
  *	as soon as TCP is done with it, because a socket keeps its namespace
  * @ref: queued segments hold references; freed after an RCU grace period
  * @id: on this node, never reused
+ * @family: of the packets: AF_INET for a mapped address, too
+ * @saddr: and @daddr: IPv4 addresses as mapped ones
  * @isn: our initial sequence number; with @peer_isn it identifies the
  *	connection on both hosts, behind any NAT
  * @isn_unclear: @isn may be one too high
@@ -40,8 +42,8 @@ struct ds_channel {
 	struct rcu_head rcu;
 	u32 id;
 	u16 family;
-	__be32 saddr;
-	__be32 daddr;
+	struct in6_addr saddr;
+	struct in6_addr daddr;
 	__be16 sport;
 	__be16 dport;
 	u32 isn;

@@ -3,6 +3,7 @@
 #include <linux/inetdevice.h>
 #include <linux/rculist.h>
 #include <linux/slab.h>
+#include <net/ipv6.h>
 
 #include "channel.h"
 #include "group.h"
@@ -152,19 +153,24 @@ struct ds_group *ds_group_by_id_rcu(struct ds_net *dn, u16 id)
 }
 
 /* ds_group_allows_rcu() - may a peer at @addr be a member?  Loopback may. */
-bool ds_group_allows_rcu(const struct ds_group *g, __be32 addr)
+bool ds_group_allows_rcu(const struct ds_group *g, const struct in6_addr *addr)
 {
 	const struct ds_prefixes *ps = rcu_dereference(g->prefixes);
+	bool v4 = ipv6_addr_v4mapped(addr);
 	unsigned int i;
 
-	if (ipv4_is_loopback(addr))
+	if (v4 ? ipv4_is_loopback(addr->s6_addr32[3]) : ipv6_addr_loopback(addr))
 		return true;
 	for (i = 0; ps && i < ps->n; i++) {
-		__be32 prefix;
+		struct in6_addr prefix;
+		__be32 prefix4;
 
 		memcpy(&prefix, ps->p[i].addr, sizeof(prefix));
-		if (ps->p[i].family == AF_INET &&
-		    !((addr ^ prefix) & inet_make_mask(ps->p[i].plen)))
+		prefix4 = prefix.s6_addr32[0];
+		if (v4 != (ps->p[i].family == AF_INET))
+			continue;
+		if (v4 ? !((addr->s6_addr32[3] ^ prefix4) & inet_make_mask(ps->p[i].plen)) :
+			 ipv6_prefix_equal(addr, &prefix, ps->p[i].plen))
 			return true;
 	}
 	return false;

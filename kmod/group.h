@@ -101,7 +101,7 @@ void ds_group_get(struct ds_group *g);
 void ds_group_put(struct ds_group *g);
 struct ds_group *ds_group_by_name(struct ds_net *dn, const char *name);
 struct ds_group *ds_group_by_id_rcu(struct ds_net *dn, u16 id);
-bool ds_group_allows_rcu(const struct ds_group *g, __be32 addr);
+bool ds_group_allows_rcu(const struct ds_group *g, const struct in6_addr *addr);
 int ds_group_set_prefixes(struct ds_group *g, const struct distsnap_prefix *p,
 			  unsigned int n);
 void ds_group_wake(struct ds_group *g, unsigned long delay);

@@ -10,6 +10,7 @@
 #include <linux/ip.h>
 #include <linux/netdevice.h>
 #include <linux/netfilter_ipv4.h>
+#include <linux/netfilter_ipv6.h>
 #include <net/inet_hashtables.h>
 #include <net/tcp.h>
 
@@ -120,7 +121,7 @@ static enum trust judge(struct ds_channel *ch, struct sk_buff *skb,
 		ds_count(g->dn, opt_group);
 		return IGNORED;
 	}
-	if (!ds_group_allows_rcu(g, seg->saddr)) {
+	if (!ds_group_allows_rcu(g, &seg->saddr)) {
 		ds_count(g->dn, opt_foreign);
 		return IGNORED;
 	}
@@ -221,7 +222,7 @@ static unsigned int untracked_in(struct ds_net *dn, const struct ds_seg *seg,
 		ds_count(dn, opt_group);
 		return NF_ACCEPT;
 	}
-	if (!ds_group_allows_rcu(g, seg->saddr)) {
+	if (!ds_group_allows_rcu(g, &seg->saddr)) {
 		ds_count(dn, opt_foreign);
 		return NF_ACCEPT;
 	}
@@ -245,10 +246,8 @@ static struct sock *find_sock(const struct nf_hook_state *state,
 	if (skb->sk)	/* early demux */
 		return skb->sk;
 	*refcounted = true;
-	return __inet_lookup_established(state->net, ds_hashinfo(state->net),
-					 seg->saddr, seg->sport, seg->daddr,
-					 ntohs(seg->dport), state->in->ifindex,
-					 inet_sdif(skb));
+	return ds_find_established(state, skb, &seg->saddr, seg->sport, &seg->daddr,
+				   ntohs(seg->dport));
 }
 
 static unsigned int hook_in(void *priv, struct sk_buff *skb,
@@ -260,12 +259,14 @@ static unsigned int hook_in(void *priv, struct sk_buff *skb,
 	bool refcounted, connected;
 	struct ds_seg seg;
 	struct sock *sk;
+	int tcp;
 
-	if (ip_hdr(skb)->protocol != IPPROTO_TCP)
+	tcp = ds_seg_tcp_offset(skb, state->pf);
+	if (!tcp)
 		return NF_ACCEPT;
-	if (!atomic_read(&dn->active) && !ds_seg_may_have_option(skb))
+	if (!atomic_read(&dn->active) && !ds_seg_may_have_option(skb, tcp))
 		return NF_ACCEPT;
-	if (!ds_seg_parse(skb, &seg))
+	if (!ds_seg_parse(skb, state->pf, tcp, &seg))
 		return NF_ACCEPT;
 	if (seg.bad_opt == -EPROTONOSUPPORT)
 		ds_count(dn, opt_version);
@@ -378,11 +379,15 @@ static unsigned int hook_out(void *priv, struct sk_buff *skb,
 	const struct sock *sk = skb->sk;
 	struct ds_channel *ch;
 	struct ds_seg seg;
+	int tcp;
 
 	if (!atomic_read(&dn->active) || !sk || !sk_fullsock(sk))
 		return NF_ACCEPT;
 	ch = ds_channel_find_rcu(sk);
-	if (!ch || !ds_seg_parse(skb, &seg))
+	if (!ch)
+		return NF_ACCEPT;
+	tcp = ds_seg_tcp_offset(skb, state->pf);
+	if (!tcp || !ds_seg_parse(skb, state->pf, tcp, &seg))
 		return NF_ACCEPT;
 	return channel_out(ch, skb, &seg, state);
 }
@@ -399,6 +404,19 @@ static const struct nf_hook_ops ops[] = {
 		.hooknum = NF_INET_LOCAL_OUT,
 		.priority = INT_MAX - 1,
 	},
+#if IS_ENABLED(CONFIG_IPV6)
+	{
+		.hook = hook_in,
+		.pf = NFPROTO_IPV6,
+		.hooknum = NF_INET_LOCAL_IN,
+		.priority = INT_MAX - 1,
+	}, {
+		.hook = hook_out,
+		.pf = NFPROTO_IPV6,
+		.hooknum = NF_INET_LOCAL_OUT,
+		.priority = INT_MAX - 1,
+	},
+#endif
 };
 
 /* ds_hooks_register() - once per namespace; context: ds_mutex */
@@ -439,11 +457,14 @@ void ds_hooks_reenter(struct sk_buff *skb, struct nf_hook_state *state)
 	int ret = 1;
 
 	rcu_read_lock();
-	e = rcu_dereference(state->net->nf.hooks_ipv4[state->hook]);
+	if (state->pf == NFPROTO_IPV4)
+		e = rcu_dereference(state->net->nf.hooks_ipv4[state->hook]);
+	else
+		e = rcu_dereference(state->net->nf.hooks_ipv6[state->hook]);
 	if (e) {
 		regs = nf_hook_entries_get_hook_ops(e);
 		for (i = 0; i < e->num_hook_entries; i++)
-			if (regs[i] == &ops[0] || regs[i] == &ops[1])
+			if (regs[i] >= ops && regs[i] < ops + ARRAY_SIZE(ops))
 				break;
 		ret = nf_hook_slow(skb, state, e, i);
 	}

@@ -85,13 +85,14 @@ static int parse_peers(struct genl_info *info, struct distsnap_prefix *p,
 			return -EINVAL;
 		}
 		memcpy(&p[*n], nla_data(a), sizeof(*p));
-		if (p[*n].family != AF_INET) {
+		if (p[*n].family != AF_INET && p[*n].family != AF_INET6) {
 			NL_SET_ERR_MSG_ATTR(info->extack, a,
-					    "only IPv4 prefixes are supported so far");
+					    "a prefix is neither IPv4 nor IPv6");
 			return -EAFNOSUPPORT;
 		}
-		if (p[*n].plen > 32) {
-			NL_SET_ERR_MSG_ATTR(info->extack, a, "prefix length above 32");
+		if (p[*n].plen > (p[*n].family == AF_INET ? 32 : 128)) {
+			NL_SET_ERR_MSG_ATTR(info->extack, a,
+					    "prefix length above 32, or 128 for IPv6");
 			return -EINVAL;
 		}
 		(*n)++;

@@ -256,14 +256,21 @@ int ds_dump_members(struct sk_buff *skb, struct netlink_callback *cb)
 	return walk_groups(skb, cb, DISTSNAP_CMD_MEMBER_GET, members_of);
 }
 
-/* IPv6 addresses are not captured so far: their IPv4 fields are empty. */
-static int put_addresses(struct sk_buff *skb, u16 family, __be32 saddr, __be16 sport,
-			 __be32 daddr, __be16 dport)
+static int put_address(struct sk_buff *skb, int attr, u16 family,
+		       const struct in6_addr *addr)
+{
+	return family == AF_INET ? nla_put_in_addr(skb, attr, addr->s6_addr32[3]) :
+				   nla_put_in6_addr(skb, attr, addr);
+}
+
+static int put_addresses(struct sk_buff *skb, u16 family,
+			 const struct in6_addr *saddr, __be16 sport,
+			 const struct in6_addr *daddr, __be16 dport)
 {
 	return nla_put_u16(skb, DISTSNAP_A_FAMILY, family) ||
-	       nla_put_in_addr(skb, DISTSNAP_A_SADDR, saddr) ||
+	       put_address(skb, DISTSNAP_A_SADDR, family, saddr) ||
 	       nla_put_be16(skb, DISTSNAP_A_SPORT, sport) ||
-	       nla_put_in_addr(skb, DISTSNAP_A_DADDR, daddr) ||
+	       put_address(skb, DISTSNAP_A_DADDR, family, daddr) ||
 	       nla_put_be16(skb, DISTSNAP_A_DPORT, dport);
 }
 
@@ -280,8 +287,8 @@ static int channel(struct walk *w, const struct ds_channel *ch)
 		    nla_put_u32(skb, DISTSNAP_A_MEMBER, m->id) ||
 		    nla_put_string(skb, DISTSNAP_A_MEMBER_NAME, m->name) ||
 		    nla_put_u32(skb, DISTSNAP_A_CHANNEL, ch->id) ||
-		    put_addresses(skb, ch->family, ch->saddr, ch->sport,
-				  ch->daddr, ch->dport) ||
+		    put_addresses(skb, ch->family, &ch->saddr, ch->sport,
+				  &ch->daddr, ch->dport) ||
 		    nla_put_u32(skb, DISTSNAP_A_ISN, ch->isn) ||
 		    nla_put_u32(skb, DISTSNAP_A_PEER_ISN, ch->peer_isn) ||
 		    nla_put_u32(skb, DISTSNAP_A_PEER, ch->peer) ||
@@ -485,7 +492,7 @@ static int cut(struct walk *w, const struct ds_cut *c)
 		return -EMSGSIZE;
 	err = nla_put_u32(skb, DISTSNAP_A_MEMBER, c->rec->member) ||
 	      nla_put_u32(skb, DISTSNAP_A_CHANNEL, c->channel) ||
-	      put_addresses(skb, c->family, c->saddr, c->sport, c->daddr, c->dport) ||
+	      put_addresses(skb, c->family, &c->saddr, c->sport, &c->daddr, c->dport) ||
 	      nla_put_u32(skb, DISTSNAP_A_ISN, c->isn) ||
 	      nla_put_u32(skb, DISTSNAP_A_PEER_ISN, c->peer_isn) ||
 	      nla_put_u32(skb, DISTSNAP_A_PEER, c->peer) ||

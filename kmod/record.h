@@ -12,6 +12,7 @@
 #ifndef _DISTSNAP_RECORD_H
 #define _DISTSNAP_RECORD_H
 
+#include <linux/in6.h>
 #include <linux/ktime.h>
 #include <linux/list.h>
 #include <linux/pid.h>
@@ -112,8 +113,8 @@ struct ds_cut {
 	struct list_head node;
 	struct ds_record *rec;
 	u32 channel;
-	__be32 saddr;
-	__be32 daddr;
+	struct in6_addr saddr;
+	struct in6_addr daddr;
 	__be16 sport;
 	__be16 dport;
 	u16 family;

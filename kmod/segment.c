@@ -5,24 +5,51 @@
 #include <linux/tcp.h>
 #include <net/dst.h>
 #include <net/ip.h>
+#include <net/ip6_checksum.h>
+#include <net/ipv6.h>
 #include <net/tcp.h>
 
 #include "pernet.h"
 #include "segment.h"
 
 /**
+ * ds_seg_tcp_offset() - where the TCP header begins
+ * @skb: at a hook of @pf
+ * @pf: NFPROTO_IPV4 or NFPROTO_IPV6
+ *
+ * Return: from the network header on; 0 when this is no TCP segment, or a part
+ * of one.  (IPv4 fragments are put together before LOCAL_IN.  IPv6 fragments are
+ * not, but TCP sends none.)
+ */
+int ds_seg_tcp_offset(const struct sk_buff *skb, u8 pf)
+{
+	int net = skb_network_offset(skb), off;
+	__be16 frag = 0;
+	u8 next;
+
+	if (pf == NFPROTO_IPV4)
+		return ip_hdr(skb)->protocol == IPPROTO_TCP &&
+		       !ip_is_fragment(ip_hdr(skb)) ? ip_hdrlen(skb) : 0;
+	next = ipv6_hdr(skb)->nexthdr;
+	if (next == IPPROTO_TCP)
+		return sizeof(struct ipv6hdr);
+	off = ipv6_skip_exthdr(skb, net + sizeof(struct ipv6hdr), &next, &frag);
+	return off > 0 && next == IPPROTO_TCP && !frag ? off - net : 0;
+}
+
+/**
  * ds_seg_may_have_option() - cheap test that stops nearly all segments
- * @skb: at an IPv4 hook
+ * @skb: at a hook
+ * @tcp: from ds_seg_tcp_offset()
  *
  * Time stamps alone take 12 bytes of options; ours takes 16.
  */
-bool ds_seg_may_have_option(const struct sk_buff *skb)
+bool ds_seg_may_have_option(const struct sk_buff *skb, int tcp)
 {
 	struct tcphdr buf;
 	const struct tcphdr *th;
 
-	th = skb_header_pointer(skb, skb_network_offset(skb) + ip_hdrlen(skb),
-				sizeof(buf), &buf);
+	th = skb_header_pointer(skb, skb_network_offset(skb) + tcp, sizeof(buf), &buf);
 	return th && th->doff * 4 >= sizeof(*th) + DISTSNAP_OPT_LEN;
 }
 
@@ -51,38 +78,42 @@ static void parse_tsval(struct ds_seg *seg, const u8 *o, unsigned int len)
 
 /**
  * ds_seg_parse() - read the headers of a segment
- * @skb: at an IPv4 hook; its headers are made linear
+ * @skb: at a hook of @pf; its headers are made linear
+ * @pf: NFPROTO_IPV4 or NFPROTO_IPV6
+ * @tcp: from ds_seg_tcp_offset(), not 0
  * @seg: filled in
  *
  * Return: false when this is no TCP segment that TCP would look at.
  */
-bool ds_seg_parse(struct sk_buff *skb, struct ds_seg *seg)
+bool ds_seg_parse(struct sk_buff *skb, u8 pf, int tcp, struct ds_seg *seg)
 {
 	unsigned int off = skb_network_offset(skb);
-	const struct iphdr *iph;
 	const struct tcphdr *th;
 	unsigned int optlen;
 	const u8 *opts;
 	int ret;
 
 	memset(seg, 0, sizeof(*seg));
-	iph = ip_hdr(skb);
-	seg->iplen = iph->ihl * 4;
-	if (iph->protocol != IPPROTO_TCP || ip_is_fragment(iph) ||
-	    !pskb_may_pull(skb, off + seg->iplen + sizeof(*th)))
+	seg->pf = pf;
+	seg->iplen = tcp;
+	if (!pskb_may_pull(skb, off + seg->iplen + sizeof(*th)))
 		return false;
 	th = (const void *)(skb_network_header(skb) + seg->iplen);
 	if (th->doff < sizeof(*th) / 4 ||
 	    !pskb_may_pull(skb, off + seg->iplen + th->doff * 4))
 		return false;
-	iph = ip_hdr(skb);
 	th = (const void *)(skb_network_header(skb) + seg->iplen);
 	seg->hdrlen = seg->iplen + th->doff * 4;
 	if (skb->len - off < seg->hdrlen)
 		return false;
 
-	seg->saddr = iph->saddr;
-	seg->daddr = iph->daddr;
+	if (pf == NFPROTO_IPV4) {
+		ipv6_addr_set_v4mapped(ip_hdr(skb)->saddr, &seg->saddr);
+		ipv6_addr_set_v4mapped(ip_hdr(skb)->daddr, &seg->daddr);
+	} else {
+		seg->saddr = ipv6_hdr(skb)->saddr;
+		seg->daddr = ipv6_hdr(skb)->daddr;
+	}
 	seg->sport = th->source;
 	seg->dport = th->dest;
 	seg->payload = skb->len - off - seg->hdrlen;
@@ -111,7 +142,7 @@ bool ds_seg_parse(struct sk_buff *skb, struct ds_seg *seg)
 bool ds_seg_checksum_ok(struct sk_buff *skb, const struct ds_seg *seg,
 			unsigned int hook)
 {
-	return !nf_checksum(skb, hook, seg->iplen, IPPROTO_TCP, PF_INET);
+	return !nf_checksum(skb, hook, seg->iplen, IPPROTO_TCP, seg->pf);
 }
 
 /**
@@ -161,6 +192,46 @@ bool ds_seg_is_plausible(const struct sock *sk, struct sk_buff *skb,
 	return ds_seg_in_bounds(sk, seg) && ds_seg_checksum_ok(skb, seg, hook);
 }
 
+/* RFC 2675: the length of a packet of more than 64 KiB, which loopback has. */
+static struct hop_jumbo_hdr *jumbo_header(struct sk_buff *skb)
+{
+	return ipv6_hdr(skb)->nexthdr == NEXTHDR_HOP && !ipv6_hdr(skb)->payload_len ?
+	       (struct hop_jumbo_hdr *)(ipv6_hdr(skb) + 1) : NULL;
+}
+
+/* The longest packet that its IP header can tell the length of. */
+static unsigned int longest(struct sk_buff *skb, u8 pf)
+{
+	if (pf == NFPROTO_IPV4)
+		return IP_MAX_MTU;
+	return jumbo_header(skb) ? UINT_MAX : sizeof(struct ipv6hdr) + IPV6_MAXPLEN;
+}
+
+/* Lengths and sums, once the headers are in place. */
+static void finish_headers(struct sk_buff *skb, u8 pf)
+{
+	unsigned int len = skb->len - skb_transport_offset(skb);
+	struct tcphdr *th = tcp_hdr(skb);
+
+	if (pf == NFPROTO_IPV4) {
+		ip_hdr(skb)->tot_len = htons(skb->len);
+		ip_send_check(ip_hdr(skb));
+		th->check = ~tcp_v4_check(len, ip_hdr(skb)->saddr, ip_hdr(skb)->daddr, 0);
+	} else {
+		struct hop_jumbo_hdr *jumbo = jumbo_header(skb);
+		unsigned int payload = skb->len - sizeof(struct ipv6hdr);
+
+		if (jumbo)
+			jumbo->jumbo_payload_len = htonl(payload);
+		else
+			ipv6_hdr(skb)->payload_len = htons(payload);
+		th->check = ~csum_ipv6_magic(&ipv6_hdr(skb)->saddr,
+					     &ipv6_hdr(skb)->daddr, len,
+					     IPPROTO_TCP, 0);
+	}
+	skb->csum_start = skb_transport_header(skb) - skb->head;
+}
+
 /**
  * ds_seg_tag() - put our option into an outgoing segment
  * @dn: for its counters
@@ -169,8 +240,8 @@ bool ds_seg_is_plausible(const struct sock *sk, struct sk_buff *skb,
  * @opt: what to say
  *
  * GSO copies the option to each segment and gso_size need not change; the room
- * below the MTU comes from ds_channel_reserve().  See xt_TCPOPTSTRIP and
- * __tcp_v4_send_check().
+ * below the MTU comes from ds_channel_reserve().  See xt_TCPOPTSTRIP,
+ * __tcp_v4_send_check() and __tcp_v6_send_check().
  *
  * Return: 0, -ENOSPC when there is no room for it, or another errno; @skb is
  * untouched then.
@@ -183,7 +254,6 @@ int ds_seg_tag(struct ds_net *dn, struct sk_buff *skb, const struct ds_seg *seg,
 	unsigned int old = seg->hdrlen - fixed;
 	const struct dst_entry *dst = skb_dst(skb);
 	struct tcphdr *th;
-	struct iphdr *iph;
 	unsigned int wire;
 	int len, grow;
 
@@ -199,7 +269,7 @@ int ds_seg_tag(struct ds_net *dn, struct sk_buff *skb, const struct ds_seg *seg,
 
 	wire = skb_is_gso(skb) ? fixed + len + skb_shinfo(skb)->gso_size :
 				 skb->len + grow;
-	if (wire > dst_mtu(dst) || skb->len + grow > IP_MAX_MTU)
+	if (wire > dst_mtu(dst) || skb->len + grow > longest(skb, seg->pf))
 		return -ENOSPC;
 	if (skb_cow_head(skb, max(grow, 0)))
 		return -ENOMEM;
@@ -211,14 +281,10 @@ int ds_seg_tag(struct ds_net *dn, struct sk_buff *skb, const struct ds_seg *seg,
 	skb_reset_network_header(skb);
 	skb_set_transport_header(skb, seg->iplen);
 
-	iph = ip_hdr(skb);
 	th = tcp_hdr(skb);
 	memcpy(th + 1, block, len);
 	th->doff = (sizeof(*th) + len) / 4;
-	iph->tot_len = htons(skb->len);
-	ip_send_check(iph);
-	th->check = ~tcp_v4_check(skb->len - seg->iplen, iph->saddr, iph->daddr, 0);
-	skb->csum_start = skb_transport_header(skb) - skb->head;
+	finish_headers(skb, seg->pf);
 	ds_count(dn, tagged);
 	return 0;
 }

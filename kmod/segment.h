@@ -3,6 +3,7 @@
 #ifndef _DISTSNAP_SEGMENT_H
 #define _DISTSNAP_SEGMENT_H
 
+#include <linux/in6.h>
 #include <linux/netfilter.h>
 #include <linux/skbuff.h>
 #include "option.h"
@@ -12,6 +13,9 @@ struct ds_net;
 
 /**
  * struct ds_seg - a segment
+ * @pf: NFPROTO_IPV4 or NFPROTO_IPV6, which carried it
+ * @saddr: and @daddr: IPv4 addresses as mapped ones
+ * @iplen: IP header with its options or extensions
  * @hdrlen: IP and TCP headers
  * @payload: bytes of data
  * @seq: of the first byte
@@ -22,8 +26,9 @@ struct ds_net;
  * @bad_opt: errno of an option that is not
  */
 struct ds_seg {
-	__be32 saddr;
-	__be32 daddr;
+	u8 pf;
+	struct in6_addr saddr;
+	struct in6_addr daddr;
 	__be16 sport;
 	__be16 dport;
 	unsigned int iplen;
@@ -44,9 +49,9 @@ struct ds_seg {
 	struct ds_option opt;
 };
 
-/* Shorter option blocks cannot hold ours: the usual segment stops here. */
-bool ds_seg_may_have_option(const struct sk_buff *skb);
-bool ds_seg_parse(struct sk_buff *skb, struct ds_seg *seg);
+int ds_seg_tcp_offset(const struct sk_buff *skb, u8 pf);
+bool ds_seg_may_have_option(const struct sk_buff *skb, int tcp);
+bool ds_seg_parse(struct sk_buff *skb, u8 pf, int tcp, struct ds_seg *seg);
 bool ds_seg_in_bounds(const struct sock *sk, const struct ds_seg *seg);
 bool ds_seg_is_plausible(const struct sock *sk, struct sk_buff *skb,
 			 const struct ds_seg *seg, unsigned int hook);

@@ -20,12 +20,25 @@ FULL=${FULL:-6}
 LIGHT=${LIGHT:-${DEBUG_KERNEL:+10}}
 LIGHT=${LIGHT:-30}
 
+# IPv6 has but one loopback address; any other of this host's does as well.
+ADDRS=127.0.0.1,127.0.0.2,127.0.0.3
+PEERS=10.9.0.0/24
+if [ "$BANK_FAMILY" = 6 ]; then
+	ADDRS=fd01::1,fd01::2,fd01::3
+	PEERS=fd01::/64
+fi
+
 start()
 {
 	local i
 
+	if [ "$BANK_FAMILY" = 6 ]; then
+		for i in 1 2 3; do
+			ip -n a addr add "fd01::$i/128" dev lo nodad
+		done
+	fi
 	for i in 0 1 2; do
-		spawn a "bank-$i" bank --id "$i" --addrs 127.0.0.1,127.0.0.2,127.0.0.3 \
+		spawn a "bank-$i" bank --id "$i" --addrs "$ADDRS" \
 			--port 7000 --seed "$SEED" --rate 60
 		BANK_PIDS+=("$LAST_PID")
 	done
@@ -39,7 +52,7 @@ join()
 	local i
 
 	mkdir -p "$BANK_STORE"
-	in_host a distsnap group bank --id 7 --peers 10.9.0.0/24 \
+	in_host a distsnap group bank --id 7 --peers "$PEERS" \
 		"${BANK_LIMITS[@]}" || return 1
 	for i in 0 1 2; do
 		in_host a distsnap join bank --pid "${BANK_PIDS[$i]}" \

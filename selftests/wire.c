@@ -12,6 +12,7 @@
  */
 #include <arpa/inet.h>
 #include <netinet/ip.h>
+#include <netinet/ip6.h>
 #include <netinet/tcp.h>
 #include <pcap/pcap.h>
 #include <stdbool.h>
@@ -25,8 +26,9 @@
 
 #define FLOWS_MAX	4096
 
+/* Without holes, to be compared as memory; IPv4 in the first four bytes. */
 struct flow {
-	uint32_t saddr, daddr;
+	uint8_t saddr[16], daddr[16];
 	uint16_t sport, dport;
 	uint32_t epoch, anchor, answered;
 	bool marking;
@@ -40,11 +42,14 @@ static struct {
 	unsigned long largest, red, bare_red;
 } count;
 
-static struct flow *flow(uint32_t saddr, uint16_t sport, uint32_t daddr,
-			 uint16_t dport)
+static struct flow *flow(const uint8_t *saddr, uint16_t sport, const uint8_t *daddr,
+			 uint16_t dport, size_t addr_len)
 {
-	struct flow key = { saddr, daddr, sport, dport };
+	struct flow key = { .sport = sport, .dport = dport };
 	unsigned int i;
+
+	memcpy(key.saddr, saddr, addr_len);
+	memcpy(key.daddr, daddr, addr_len);
 
 	for (i = 0; i < n_flows; i++)
 		if (!memcmp(&flows[i], &key, offsetof(struct flow, epoch)))
@@ -102,31 +107,42 @@ static void tally(const uint8_t *opt, bool syn)
 
 static void segment(const uint8_t *p, unsigned int len)
 {
-	struct iphdr ip;
-	struct tcphdr tcp;
-	unsigned int hdr;
-	const uint8_t *opt;
+	const uint8_t *saddr, *daddr, *opt;
+	unsigned int hdr, total, addr_len;
 	struct flow *f, *back;
+	struct tcphdr tcp;
 	uint32_t end;
 
-	if (len < sizeof(ip))
+	/* No extension headers here: an own reading may be a simple one. */
+	if (len >= sizeof(struct iphdr) && p[0] >> 4 == 4 && p[9] == IPPROTO_TCP) {
+		hdr = (p[0] & 15) * 4;
+		total = p[2] << 8 | p[3];
+		saddr = p + 12;
+		daddr = p + 16;
+		addr_len = 4;
+	} else if (len >= sizeof(struct ip6_hdr) && p[0] >> 4 == 6 && p[6] == IPPROTO_TCP) {
+		hdr = sizeof(struct ip6_hdr);
+		total = hdr + (p[4] << 8 | p[5]);
+		saddr = p + 8;
+		daddr = p + 24;
+		addr_len = 16;
+	} else {
 		return;
-	memcpy(&ip, p, sizeof(ip));
-	hdr = ip.ihl * 4;
-	if (ip.version != 4 || ip.protocol != IPPROTO_TCP || len < hdr + sizeof(tcp))
+	}
+	if (len < hdr + sizeof(tcp))
 		return;
 	memcpy(&tcp, p + hdr, sizeof(tcp));
 	if (len < hdr + tcp.doff * 4u)
 		return;
 	count.segments++;
-	if (ntohs(ip.tot_len) > count.largest)
-		count.largest = ntohs(ip.tot_len);
+	if (total > count.largest)
+		count.largest = total;
 	opt = find(p + hdr + sizeof(tcp), tcp.doff * 4 - sizeof(tcp));
 	tally(opt, tcp.syn);
 
-	f = flow(ip.saddr, tcp.source, ip.daddr, tcp.dest);
-	back = flow(ip.daddr, tcp.dest, ip.saddr, tcp.source);
-	end = ntohl(tcp.seq) + ntohs(ip.tot_len) - hdr - tcp.doff * 4 + tcp.fin;
+	f = flow(saddr, tcp.source, daddr, tcp.dest, addr_len);
+	back = flow(daddr, tcp.dest, saddr, tcp.source, addr_len);
+	end = ntohl(tcp.seq) + total - hdr - tcp.doff * 4 + tcp.fin;
 	/* One that comes late, behind its answer, announces nothing. */
 	if (opt && opt[4] & DISTSNAP_OPT_MARKER && be32(opt + 8) != f->answered) {
 		f->marking = true;

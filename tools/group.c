@@ -20,7 +20,7 @@ static const char help[] =
 "Creates the group on this host, changes it, or deletes it when it has no\n"
 "members here.  Every host needs it, with the same id.\n\n"
 "  --id N            number of the group on the wire, the same on every host (1-65535)\n"
-"  --peers PREFIXES  IPv4 networks that may hold members: 10.0.0.0/24,192.168.1.0/24\n"
+"  --peers PREFIXES  networks that may hold members: 10.0.0.0/24,fd00::/64\n"
 "  --pause-max MS    how long a member may stay paused (default 200)\n"
 "  --record-max MS   from trigger to recorded (default 1000)\n"
 "  --snap-max MS     from trigger to the end of a snapshot (default 5000)\n"
@@ -50,44 +50,50 @@ static int bad_prefix(const char *text, const char *why)
 	return fail(EXIT_USAGE, "group --peers %s: %s", text, why);
 }
 
-static int check_host_bits(const char *text, const struct distsnap_prefix *p,
-			   uint32_t plen)
+static int check_host_bits(const char *text, const struct distsnap_prefix *p)
 {
-	uint32_t mask = plen ? ~0u << (32 - plen) : 0;
-	char net[INET_ADDRSTRLEN];
-	struct in_addr a;
+	unsigned char bits = 0, net[sizeof(p->addr)];
+	char name[INET6_ADDRSTRLEN];
+	unsigned int i;
 
-	memcpy(&a, p->addr, sizeof(a));
-	if (!(ntohl(a.s_addr) & ~mask))
+	for (i = 0; i < sizeof(net); i++) {
+		unsigned int in = p->plen <= i * 8 ? 0 : p->plen - i * 8;
+		unsigned char mask = in >= 8 ? 0xff : 0xff << (8 - in);
+
+		net[i] = p->addr[i] & mask;
+		bits |= p->addr[i] & ~mask;
+	}
+	if (!bits)
 		return 0;
-	a.s_addr &= htonl(mask);
-	inet_ntop(AF_INET, &a, net, sizeof(net));
+	inet_ntop(p->family, net, name, sizeof(name));
 	return fail(EXIT_USAGE, "group --peers %s: bits beyond the prefix are set: %s/%u is the network",
-		    text, net, plen);
+		    text, name, p->plen);
 }
 
 static int parse_prefix(const char *text, struct distsnap_prefix *p)
 {
+	static const char not_one[] = "not a prefix such as 10.0.0.0/24 or fd00::/64";
+	bool v6 = strchr(text, ':');
 	size_t len = strcspn(text, "/");
-	char addr[INET_ADDRSTRLEN];
-	uint64_t plen = 32;
+	char addr[INET6_ADDRSTRLEN];
+	uint64_t max = v6 ? 128 : 32, plen = max;
 
 	memset(p, 0, sizeof(*p));
-	p->family = AF_INET;
-	if (strchr(text, ':'))
-		return bad_prefix(text, "only IPv4 prefixes are supported so far");
+	p->family = v6 ? AF_INET6 : AF_INET;
 	if (len >= sizeof(addr))
-		return bad_prefix(text, "not a prefix such as 10.0.0.0/24");
+		return bad_prefix(text, not_one);
 	memcpy(addr, text, len);
 	addr[len] = 0;
-	if (inet_pton(AF_INET, addr, p->addr) != 1)
-		return bad_prefix(text, "not a prefix such as 10.0.0.0/24");
+	if (inet_pton(p->family, addr, p->addr) != 1)
+		return bad_prefix(text, not_one);
+	if (v6 && IN6_IS_ADDR_V4MAPPED((struct in6_addr *)p->addr))
+		return bad_prefix(text, "an IPv4 network in IPv6's clothes: give it as 10.0.0.0/24");
 	if (text[len] && parse_u64(text + len + 1, &plen))
 		return bad_prefix(text, "the prefix length is not a number");
-	if (plen > 32)
-		return bad_prefix(text, "prefix length above 32");
+	if (plen > max)
+		return bad_prefix(text, v6 ? "prefix length above 128" : "prefix length above 32");
 	p->plen = plen;
-	return check_host_bits(text, p, plen);
+	return check_host_bits(text, p);
 }
 
 static int parse_peers(const char *arg, struct ds_group *g)

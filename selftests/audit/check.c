@@ -44,8 +44,12 @@ static int same_address(const struct sockaddr_storage *addr, const char *text)
 		inet_ntop(AF_INET, &v4->sin_addr, host, sizeof(host));
 		snprintf(full, sizeof(full), "%s:%u", host, ntohs(v4->sin_port));
 	} else {
-		inet_ntop(AF_INET6, &v6->sin6_addr, host, sizeof(host));
-		snprintf(full, sizeof(full), "[%s]:%u", host,
+		/* A mapped address is IPv4 on the wire. */
+		int mapped = IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr);
+
+		inet_ntop(mapped ? AF_INET : AF_INET6,
+			  v6->sin6_addr.s6_addr + (mapped ? 12 : 0), host, sizeof(host));
+		snprintf(full, sizeof(full), mapped ? "%s:%u" : "[%s]:%u", host,
 			 ntohs(v6->sin6_port));
 	}
 	return !strcmp(full, text);

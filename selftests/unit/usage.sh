@@ -32,7 +32,11 @@ usage 'group --id x: not a number$' group g --id x
 usage 'group: --id: needs a value$' group g --id
 usage 'group --peers 10.0.0.0/33: prefix length above 32$' group g --peers 10.0.0.0/33
 usage 'group --peers 10.0.0.1/24: .* 10.0.0.0/24 is the network$' group g --peers 10.0.0.1/24
-usage 'group --peers fd00::/8: only IPv4' group g --peers fd00::/8
+usage 'group --peers fd00::/129: prefix length above 128$' group g --peers fd00::/129
+usage 'group --peers fd00::1/64: .* fd00::/64 is the network$' group g --peers fd00::1/64
+usage 'group --peers fd80::/8: .* fd00::/8 is the network$' group g --peers fd80::/8
+usage 'group --peers ::ffff:10.0.0.0/120: an IPv4 network' group g --peers ::ffff:10.0.0.0/120
+usage 'group --peers fd00:/8: not a prefix' group g --peers fd00:/8
 usage 'group --peers x: not a prefix' group g --peers x
 usage 'group: --peers: needs' group g --peers ,
 usage 'group --pause-max 2m: not in 1..60000 ms$' "${g[@]}" --pause-max 2m

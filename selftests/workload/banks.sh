@@ -11,13 +11,28 @@ BANK_STORE=$TEST_TMP/store
 # An emulated processor takes its time.
 BANK_LIMITS=(--pause-max 2000 --record-max 5000 --snap-max 15000)
 
+# 4, 6, or mapped: IPv4 by sockets of the other family
+BANK_FAMILY=${BANK_FAMILY:-4}
+BANK_PEERS=10.0.0.0/24
+[ "$BANK_FAMILY" != 6 ] || BANK_PEERS=fd00::/64
+
+# bank_addr HOST
+bank_addr()
+{
+	case $BANK_FAMILY in
+	6) addr6 "$1" ;;
+	mapped) echo "::ffff:$(addr "$1")" ;;
+	*) addr "$1" ;;
+	esac
+}
+
 # banks_start ARGS...: one bank on each host, all connected
 banks_start()
 {
 	local i h addrs=
 
 	for h in "${HOSTS[@]}"; do
-		addrs+=${addrs:+,}$(addr "$h")
+		addrs+=${addrs:+,}$(bank_addr "$h")
 	done
 	for i in "${!HOSTS[@]}"; do
 		spawn "${HOSTS[$i]}" "bank-$i" bank --id "$i" --addrs "$addrs" \
@@ -38,7 +53,7 @@ banks_join()
 	AGENT_PIDS=()
 	for i in "${!HOSTS[@]}"; do
 		h=${HOSTS[$i]}
-		in_host "$h" distsnap group bank --id 7 --peers 10.0.0.0/24 \
+		in_host "$h" distsnap group bank --id 7 --peers "$BANK_PEERS" \
 			"${BANK_LIMITS[@]}" || return 1
 		in_host "$h" distsnap join bank --pid "${BANK_PIDS[$i]}" \
 			--name "bank-$i" || return 1

@@ -1,0 +1,10 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The bank over IPv6.
+#
+# timeout: 300
+
+BANK_FAMILY=6
+# shellcheck source=bank.sh
+. "$(dirname "$0")/bank.sh"

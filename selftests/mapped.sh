@@ -1,0 +1,10 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The bank over IPv4 by IPv6 sockets (mapped addresses).
+#
+# timeout: 300
+
+BANK_FAMILY=mapped
+# shellcheck source=bank.sh
+. "$(dirname "$0")/bank.sh"

@@ -1,0 +1,11 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Streams that are never idle, over IPv6.
+#
+# needs: tcpdump
+# timeout: 300
+
+BANK_FAMILY=6
+# shellcheck source=rush.sh
+. "$(dirname "$0")/rush.sh"
