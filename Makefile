@@ -121,7 +121,7 @@ check:
 DEBUGKERNELS := debug-6.1 debug-6.12
 
 check-debug:
-	@$(MAKE) --no-print-directory check KERNELS="$(DEBUGKERNELS)"
+	@$(MAKE) --no-print-directory check KERNELS="$(DEBUGKERNELS)" ALL=1
 
 # M='NAME...' tries some.
 mutants:

@@ -6,6 +6,7 @@
 # must have noticed nothing.
 #
 # timeout: 300
+# debug: yes
 #
 # shellcheck disable=SC2317	# functions that "check" calls
 

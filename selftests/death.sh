@@ -6,6 +6,7 @@
 # the next ones are complete.
 #
 # timeout: 180
+# debug: yes
 #
 # shellcheck disable=SC2317	# functions that "check" calls
 

@@ -7,6 +7,7 @@
 #	#!/bin/bash
 #	# needs: tcpdump			host programs besides the usual ones
 #	# timeout: 60				seconds; also the time budget
+#	# debug: yes				"make check" runs it on a debug kernel, too
 #	. "$(dirname "$0")/lib.sh"
 #
 #	topology 3

@@ -4,6 +4,7 @@
 # Members on one host that talk IPv6 over loopback.
 #
 # timeout: 180
+# debug: yes
 
 BANK_FAMILY=6
 # shellcheck source=loopback.sh

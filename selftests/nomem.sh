@@ -6,6 +6,7 @@
 # stuck, and with memory again the next one is complete.  On debug kernels.
 #
 # timeout: 150
+# debug: yes
 #
 # shellcheck disable=SC2317	# functions that "check" calls
 

@@ -6,6 +6,7 @@
 # the banks notice nothing.
 #
 # timeout: 180
+# debug: yes
 #
 # shellcheck disable=SC2317	# functions that "check" calls
 

@@ -6,7 +6,8 @@
 # N passed, N failed[, N skipped].
 #
 # A debug-SERIES kernel is built by debug-kernel.sh, while the others are tested
-# on; its tests get more time and smaller counts (DEBUG_KERNEL=1).
+# on; its tests get more time and smaller counts (DEBUG_KERNEL=1), and only those
+# run there that say "# debug: yes", unless ALL=1.
 
 set -u
 
@@ -66,6 +67,17 @@ tests()
 		esac
 		wanted "$name" || continue
 		echo "$name=$(seconds "$path")"
+	done
+}
+
+# debug_tests NAME=SECONDS...: those of them that run on a debug kernel
+debug_tests()
+{
+	local arg
+
+	for arg; do
+		[ -z "${ALL:-}$only" ] && ! grep -qs '^# debug: yes' \
+			"selftests/${arg%%=*}.sh" || echo "$arg"
 	done
 }
 
@@ -306,7 +318,7 @@ else
 		! grep -q '^not ok' "$dir/build-debug.tap" || continue
 		# shellcheck disable=SC2046	# a list
 		DEBUG_KERNEL=1 guest_tests "debug-$series" \
-			$(TIMEOUT_SCALE=${TIMEOUT_SCALE:-6} tests selftests)
+			$(debug_tests $(TIMEOUT_SCALE=${TIMEOUT_SCALE:-6} tests selftests))
 	done
 fi
 
