@@ -3,7 +3,6 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,16 +11,6 @@
 #include <unistd.h>
 
 #include "core.h"
-
-int why(struct why *w, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(w->text, sizeof(w->text), fmt, ap);
-	va_end(ap);
-	return -1;
-}
 
 static int open_elf(const char *path, int type, int *fd, Elf **elf,
 		    GElf_Ehdr *ehdr, struct why *w)

@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A TCP program that does what it is told, one command a line, for tests of what
+ * can be going on with a connection when it is photographed.  It knows nothing of
+ * snapshots, and checks every byte that it receives (peergen.h).
+ *
+ *	N COMMAND NAME ARGS...		answered by "N ok VALUE" or "N failed WHY"
+ *	N & COMMAND ...			the same in a thread: the answer comes when it
+ *					ends, and other commands go on
+ *
+ * What there is:
+ *	listen L ADDR PORT		a listener
+ *	accept C L			a connection, C for short, from its queue
+ *	connect C ADDR PORT
+ *	send C N			N bytes in one call; splice and sendfile the
+ *	splice C N			same in other ways; urgent with the last of
+ *	sendfile C N			them out of band, zerocopy without copying
+ *	urgent C N
+ *	zerocopy C N
+ *	fill C				as much as goes without waiting
+ *	recv C N			just N bytes; peek and waitall as recv()'s flags
+ *	peek C N
+ *	waitall C N
+ *	some C N			what one recv() gives, at most N
+ *	drain C				until the end of the stream
+ *	set C OPTION N			rcvlowat, sndbuf, rcvbuf, nodelay, oobinline, peekoff
+ *	shut C, close C, reset C	the end
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <netinet/tcp.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <unistd.h>
+
+#include "peergen.h"
+
+#define CONNS		64
+#define CHUNK		(256 << 10)
+#define WORDS		8
+
+struct conn {
+	char name[32];
+	int fd;
+	uint64_t tx_key, rx_key;
+	uint64_t tx, rx;		/* offsets of the next byte */
+};
+
+static struct conn conns[CONNS];
+static pthread_mutex_t print_lock = PTHREAD_MUTEX_INITIALIZER;
+static uint64_t seed;
+
+/* A command that is being done. */
+struct job {
+	char line[256];
+	char *word[WORDS];
+	unsigned int n;
+	char why[128];
+	long long value;
+};
+
+static int failed(struct job *j, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(j->why, sizeof(j->why), fmt, args);
+	va_end(args);
+	return -1;
+}
+
+static int failed_call(struct job *j, const char *what)
+{
+	return failed(j, "%s: %s", what, strerror(errno));
+}
+
+static struct conn *find(const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < CONNS; i++)
+		if (!strcmp(conns[i].name, name))
+			return &conns[i];
+	return NULL;
+}
+
+static struct conn *add(struct job *j, int fd)
+{
+	struct conn *c = find("");
+
+	if (!c || strlen(j->word[1]) >= sizeof(c->name)) {
+		failed(j, "no place for it");
+		close(fd);
+		return NULL;
+	}
+	*c = (struct conn){ .fd = fd };
+	strcpy(c->name, j->word[1]);
+	return c;
+}
+
+static int parse_address(struct job *j, struct sockaddr_storage *to, socklen_t *len)
+{
+	struct sockaddr_in *v4 = (void *)to;
+	struct sockaddr_in6 *v6 = (void *)to;
+
+	memset(to, 0, sizeof(*to));
+	if (j->n < 4)
+		return failed(j, "address and port are missing");
+	if (inet_pton(AF_INET, j->word[2], &v4->sin_addr) == 1) {
+		v4->sin_family = AF_INET;
+		v4->sin_port = htons(atoi(j->word[3]));
+		*len = sizeof(*v4);
+		return 0;
+	}
+	v6->sin6_family = AF_INET6;
+	v6->sin6_port = htons(atoi(j->word[3]));
+	*len = sizeof(*v6);
+	return inet_pton(AF_INET6, j->word[2], &v6->sin6_addr) == 1 ? 0 :
+	       failed(j, "%s is no address", j->word[2]);
+}
+
+static unsigned int port_of(const struct sockaddr_storage *a)
+{
+	return ntohs(a->ss_family == AF_INET ? ((struct sockaddr_in *)a)->sin_port :
+					       ((struct sockaddr_in6 *)a)->sin6_port);
+}
+
+static int set_keys(struct job *j, struct conn *c)
+{
+	struct sockaddr_storage own, peer;
+	socklen_t n = sizeof(own), m = sizeof(peer);
+
+	if (getsockname(c->fd, (struct sockaddr *)&own, &n) ||
+	    getpeername(c->fd, (struct sockaddr *)&peer, &m))
+		return failed_call(j, "name");
+	c->tx_key = peer_key(seed, port_of(&own), port_of(&peer));
+	c->rx_key = peer_key(seed, port_of(&peer), port_of(&own));
+	return 0;
+}
+
+static int do_listen(struct job *j)
+{
+	struct sockaddr_storage addr;
+	int fd, one = 1;
+	socklen_t len;
+
+	if (parse_address(j, &addr, &len))
+		return -1;
+	fd = socket(addr.ss_family, SOCK_STREAM, 0);
+	if (fd < 0)
+		return failed_call(j, "socket");
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	if (bind(fd, (struct sockaddr *)&addr, len) || listen(fd, 16)) {
+		failed_call(j, "listen");
+		close(fd);
+		return -1;
+	}
+	return add(j, fd) ? 0 : -1;
+}
+
+static int do_accept(struct job *j)
+{
+	struct conn *l = j->n > 2 ? find(j->word[2]) : NULL, *c;
+	int fd = l ? accept(l->fd, NULL, NULL) : -1;
+
+	if (!l)
+		return failed(j, "no such listener");
+	if (fd < 0)
+		return failed_call(j, "accept");
+	c = add(j, fd);
+	return c ? set_keys(j, c) : -1;
+}
+
+static int do_connect(struct job *j)
+{
+	struct sockaddr_storage addr;
+	struct conn *c;
+	socklen_t len;
+	int fd;
+
+	if (parse_address(j, &addr, &len))
+		return -1;
+	fd = socket(addr.ss_family, SOCK_STREAM, 0);
+	if (fd < 0)
+		return failed_call(j, "socket");
+	c = add(j, fd);
+	if (!c)
+		return -1;
+	if (connect(fd, (struct sockaddr *)&addr, len))
+		return failed_call(j, "connect");
+	return set_keys(j, c);
+}
+
+/* The bytes of a send in a file, for calls that take one. */
+static int in_a_file(struct job *j, const unsigned char *buf, size_t n)
+{
+	int fd = memfd_create("bytes", 0);
+
+	if (fd < 0 || write(fd, buf, n) != (ssize_t)n || lseek(fd, 0, SEEK_SET)) {
+		failed_call(j, "memfd");
+		return -1;
+	}
+	return fd;
+}
+
+static ssize_t splice_it(struct job *j, int sock, const unsigned char *buf, size_t n)
+{
+	int file = in_a_file(j, buf, n), pipes[2];
+	size_t done = 0;
+
+	if (file < 0 || pipe(pipes))
+		return -1;
+	while (done < n) {
+		ssize_t in = splice(file, NULL, pipes[1], NULL, n - done, 0), out;
+
+		for (; in > 0; in -= out, done += out) {
+			out = splice(pipes[0], NULL, sock, NULL, in, SPLICE_F_MORE);
+			if (out <= 0)
+				break;
+		}
+		if (in)
+			break;
+	}
+	close(file);
+	close(pipes[0]);
+	close(pipes[1]);
+	return done;
+}
+
+static ssize_t sendfile_it(struct job *j, int sock, const unsigned char *buf, size_t n)
+{
+	int file = in_a_file(j, buf, n);
+	ssize_t ret = file < 0 ? -1 : sendfile(sock, file, NULL, n);
+
+	close(file);
+	return ret;
+}
+
+static int do_send(struct job *j, struct conn *c, size_t n)
+{
+	const char *how = j->word[0];
+	unsigned char *buf = malloc(n + 1);
+	int one = 1, flags = 0;
+	ssize_t ret;
+
+	if (!buf)
+		return failed(j, "no memory");
+	peer_fill(c->tx_key, c->tx, buf, n);
+	if (!strcmp(how, "urgent"))
+		flags = MSG_OOB;
+	if (!strcmp(how, "zerocopy")) {
+		flags = MSG_ZEROCOPY;
+		setsockopt(c->fd, SOL_SOCKET, SO_ZEROCOPY, &one, sizeof(one));
+	}
+	if (!strcmp(how, "splice"))
+		ret = splice_it(j, c->fd, buf, n);
+	else if (!strcmp(how, "sendfile"))
+		ret = sendfile_it(j, c->fd, buf, n);
+	else
+		ret = send(c->fd, buf, n, flags | MSG_NOSIGNAL);
+	if (ret > 0)
+		c->tx += ret;
+	if (flags != MSG_ZEROCOPY)	/* else TCP has it still */
+		free(buf);
+	if (ret < 0)
+		return failed_call(j, how);
+	j->value = ret;
+	return (size_t)ret == n ? 0 : failed(j, "%s: %zd of %zu bytes", how, ret, n);
+}
+
+static int do_fill(struct job *j, struct conn *c)
+{
+	static __thread unsigned char buf[CHUNK];
+	ssize_t ret;
+
+	do {
+		peer_fill(c->tx_key, c->tx, buf, sizeof(buf));
+		ret = send(c->fd, buf, sizeof(buf), MSG_NOSIGNAL | MSG_DONTWAIT);
+		if (ret > 0) {
+			c->tx += ret;
+			j->value += ret;
+		}
+	} while (ret > 0);
+	return ret < 0 && errno == EAGAIN ? 0 : failed_call(j, "send");
+}
+
+static int check(struct job *j, const struct conn *c, const unsigned char *buf, size_t n)
+{
+	size_t bad = peer_differ(c->rx_key, c->rx, buf, n);
+
+	return bad == n ? 0 : failed(j, "byte %" PRIu64 " is not as sent", c->rx + bad);
+}
+
+/* do_recv() - @n bytes, or all up to the end of the stream */
+static int do_recv(struct job *j, struct conn *c, size_t n, int to_end)
+{
+	static __thread unsigned char buf[CHUNK];
+	const char *how = j->word[0];
+	int flags = !strcmp(how, "peek") ? MSG_PEEK :
+		    !strcmp(how, "waitall") ? MSG_WAITALL : 0;
+	ssize_t ret = 1;
+
+	while ((to_end || (size_t)j->value < n) && ret > 0) {
+		size_t want = to_end ? sizeof(buf) : n - j->value;
+
+		ret = recv(c->fd, buf, want < sizeof(buf) ? want : sizeof(buf), flags);
+		if (ret < 0)
+			return failed_call(j, how);
+		if (check(j, c, buf, ret))
+			return -1;
+		if (!(flags & MSG_PEEK))
+			c->rx += ret;
+		j->value += ret;
+		if (flags || !strcmp(how, "some"))
+			break;
+	}
+	return to_end || (size_t)j->value == n || !strcmp(how, "some") ? 0 :
+	       failed(j, "%s: %lld of %zu bytes", how, j->value, n);
+}
+
+static int do_set(struct job *j, struct conn *c)
+{
+	static const struct {
+		const char *name;
+		int level, nr;
+	} opts[] = {
+		{ "rcvlowat", SOL_SOCKET, SO_RCVLOWAT },
+		{ "sndbuf", SOL_SOCKET, SO_SNDBUF },
+		{ "rcvbuf", SOL_SOCKET, SO_RCVBUF },
+		{ "peekoff", SOL_SOCKET, SO_PEEK_OFF },
+		{ "oobinline", SOL_SOCKET, SO_OOBINLINE },
+		{ "nodelay", IPPROTO_TCP, TCP_NODELAY },
+	};
+	unsigned int i;
+	int value;
+
+	if (j->n < 4)
+		return failed(j, "option and value are missing");
+	value = atoi(j->word[3]);
+	for (i = 0; i < sizeof(opts) / sizeof(*opts); i++)
+		if (!strcmp(opts[i].name, j->word[2]))
+			return setsockopt(c->fd, opts[i].level, opts[i].nr, &value,
+					  sizeof(value)) ? failed_call(j, "set") : 0;
+	return failed(j, "%s: no such option", j->word[2]);
+}
+
+static int do_close(struct job *j, struct conn *c)
+{
+	const struct linger hard = { .l_onoff = 1 };
+
+	if (!strcmp(j->word[0], "reset"))
+		setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &hard, sizeof(hard));
+	c->name[0] = 0;
+	return close(c->fd) ? failed_call(j, "close") : 0;
+}
+
+static int do_it(struct job *j)
+{
+	const char *what = j->word[0];
+	struct conn *c;
+	size_t n;
+
+	if (j->n < 2)
+		return failed(j, "what?");
+	if (!strcmp(what, "listen"))
+		return do_listen(j);
+	if (!strcmp(what, "accept"))
+		return do_accept(j);
+	if (!strcmp(what, "connect"))
+		return do_connect(j);
+	c = find(j->word[1]);
+	if (!c)
+		return failed(j, "%s: no such connection", j->word[1]);
+	n = j->n > 2 ? strtoull(j->word[2], NULL, 10) : 0;
+	if (strstr(" send splice sendfile urgent zerocopy ", what))
+		return do_send(j, c, n);
+	if (strstr(" recv peek waitall some ", what))
+		return do_recv(j, c, n, 0);
+	if (!strcmp(what, "drain"))
+		return do_recv(j, c, 0, 1);
+	if (!strcmp(what, "fill"))
+		return do_fill(j, c);
+	if (!strcmp(what, "set"))
+		return do_set(j, c);
+	if (!strcmp(what, "shut"))
+		return shutdown(c->fd, SHUT_WR) ? failed_call(j, what) : 0;
+	if (!strcmp(what, "close") || !strcmp(what, "reset"))
+		return do_close(j, c);
+	return failed(j, "%s: no such command", what);
+}
+
+static void *work(void *arg)
+{
+	struct job *j = arg;
+	char *nr, *save, *w;
+	int err;
+
+	nr = strtok_r(j->line, " &\n", &save);
+	while (j->n < WORDS && (w = strtok_r(NULL, " &\n", &save)))
+		j->word[j->n++] = w;
+	err = do_it(j);
+	pthread_mutex_lock(&print_lock);
+	if (err)
+		printf("%s failed %s\n", nr ? nr : "0", j->why);
+	else
+		printf("%s ok %lld\n", nr, j->value);
+	fflush(stdout);
+	pthread_mutex_unlock(&print_lock);
+	free(j);
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	char line[sizeof(((struct job *)0)->line)];
+	pthread_t t;
+	FILE *in;
+
+	if (argc != 3) {
+		fprintf(stderr, "usage: peer SEED FIFO\n");
+		return 2;
+	}
+	seed = strtoull(argv[1], NULL, 10);
+	in = fopen(argv[2], "re");
+	if (!in) {
+		perror(argv[2]);
+		return 1;
+	}
+	printf("ready\n");
+	fflush(stdout);
+	while (fgets(line, sizeof(line), in)) {
+		struct job *j = calloc(1, sizeof(*j));
+
+		strcpy(j->line, line);
+		if (strchr(line, '&') && !pthread_create(&t, NULL, work, j))
+			pthread_detach(t);
+		else
+			work(j);
+	}
+	return 0;
+}

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# Sourced after lib.sh: peers (workload/peer.c), one on each host, that do what the
+# test says; a snapshot group of them; and what their snapshots must hold.
+
+declare -A PEER_PID=() PEER_FD=()
+PEER_SEQ=0
+PEER_STORE=$TEST_TMP/store
+PEER_SNAPS=0
+
+# peers_start: on every host
+peers_start()
+{
+	local h fd
+
+	for h in "${HOSTS[@]}"; do
+		mkfifo "$TEST_TMP/peer-$h"
+		spawn "$h" "peer-$h" peer "$SEED" "$TEST_TMP/peer-$h"
+		PEER_PID[$h]=$LAST_PID
+		exec {fd}> "$TEST_TMP/peer-$h"
+		PEER_FD[$h]=$fd
+		wait_for "logged peer-$h ready" 10 || return 1
+	done
+}
+
+# peers_join: with an agent on each host
+peers_join()
+{
+	local h
+
+	mkdir -p "$PEER_STORE"
+	for h in "${HOSTS[@]}"; do
+		in_host "$h" distsnap group peers --id 9 --peers 10.0.0.0/24,fd00::/64 \
+			--pause-max 5000 --record-max 8000 --snap-max 10000 || return 1
+		in_host "$h" distsnap join peers --pid "${PEER_PID[$h]}" --name "$h" || return 1
+		spawn "$h" "agent-$h" distsnap agent peers --store "$PEER_STORE"
+		wait_for "logged agent-$h 'agent: ready'" 20 || return 1
+	done
+}
+
+# peers_known N: the module knows that the other ends of N connections are members
+peers_known()
+{
+	wait_for "[ \$(peer_channels) -ge $((2 * $1)) ]" 20
+}
+
+peer_channels()
+{
+	local h
+
+	for h in "${HOSTS[@]}"; do
+		in_host "$h" distsnap channels peers --json
+	done | grep -Eo '"peer": *"member"' | wc -l
+}
+
+# tell HOST COMMAND...: do it, and wait until it is done
+tell()
+{
+	tell_on "$@" && told "$1" "$PEER_SEQ"
+}
+
+# tell_on HOST COMMAND...: begin it; its number is left in PEER_SEQ
+tell_on()
+{
+	local h=$1
+	shift
+
+	PEER_SEQ=$((PEER_SEQ + 1))
+	echo "$PEER_SEQ $*" >&"${PEER_FD[$h]}"
+}
+
+# told HOST N: command N has ended, and well
+told()
+{
+	wait_for "logged peer-$1 '^$2 (ok|failed)'" 30 || return 1
+	grep -E "^$2 " "$TEST_TMP/peer-$1.log"
+	logged "peer-$1" "^$2 ok"
+}
+
+# going_on HOST N: command N has not ended
+going_on()
+{
+	! logged "peer-$1" "^$2 "
+}
+
+# connected C ADDR [FROM TO]: from host a to host b, or others, by this name at both
+connected()
+{
+	local from=${3:-a} to=${4:-b}
+
+	tell "$from" connect "$1" "$2" 5000 && tell "$to" accept "$1" l
+}
+
+# snapshot NAME ARGS...: from host a, complete and with the right bytes; its channels
+# are left in NAME.channels
+snapshot()
+{
+	local name=$1 h list=
+	shift
+
+	for h in "${HOSTS[@]}"; do
+		list+=${list:+,}$h/$h
+	done
+	in_host a distsnap take peers -o "$TEST_TMP/$name" --store "$PEER_STORE" \
+		--timeout 15000 --expect "$list" "$@" &&
+		peer-audit "$SEED" "$TEST_TMP/$name" > "$TEST_TMP/$name.channels" || {
+			cat "$TEST_TMP/$name.channels"
+			return 1
+		}
+	cat "$TEST_TMP/$name.channels"
+}
+
+# flying NAME FROM TO: bytes in flight from one host to another in that snapshot
+flying()
+{
+	awk -v from="$2/$2" -v to="$3/$3" \
+		'$1 == from && $3 == to { n += $NF } END { print n + 0 }' "$TEST_TMP/$1.channels"
+}
