@@ -15,9 +15,9 @@
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/workload/banks.sh"
 
-FULL=${FULL:-${DEBUG_KERNEL:+4}}
+FULL=${FULL:-${DEBUG_KERNEL:+3}}
 FULL=${FULL:-12}
-LIGHT=${LIGHT:-${DEBUG_KERNEL:+12}}
+LIGHT=${LIGHT:-${DEBUG_KERNEL:+10}}
 LIGHT=${LIGHT:-40}
 bank=$(command -v bank)
 snaps=$TEST_TMP/snaps

@@ -6,7 +6,6 @@
 # the next ones are complete.
 #
 # timeout: 180
-# debug: yes
 #
 # shellcheck disable=SC2317	# functions that "check" calls
 

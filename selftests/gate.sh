@@ -6,7 +6,6 @@
 # anchor: they wait at the gate, and the peer has not received them in the snapshot.
 #
 # timeout: 120
-# debug: yes
 #
 # shellcheck disable=SC2317	# functions that "check" calls
 

@@ -6,7 +6,6 @@
 # can go on do; and the next snapshots are complete.
 #
 # timeout: 180
-# debug: yes
 #
 # shellcheck disable=SC2317	# functions that "check" calls
 

@@ -6,7 +6,6 @@
 # as well: it has to wait again, and the newer snapshot is exact.
 #
 # timeout: 150
-# debug: yes
 #
 # shellcheck disable=SC2317	# functions that "check" calls
 

@@ -19,7 +19,7 @@
 
 FAIL=/sys/kernel/debug/failslab
 BUDGET=100000
-COUNT=${COUNT:-5}
+COUNT=${COUNT:-4}
 snaps=$TEST_TMP/snaps
 mkdir "$snaps"
 
