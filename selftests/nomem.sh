@@ -17,6 +17,8 @@
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/workload/chaos.sh"
 
+# Much will not be complete, and nobody wants to wait for that.
+BANK_LIMITS=(--pause-max 2000 --record-max 3000 --snap-max 4000)
 FAIL=/sys/kernel/debug/failslab
 BUDGET=100000
 COUNT=${COUNT:-4}
@@ -54,7 +56,7 @@ taken()
 	local name=$1 rc
 	shift
 
-	banks_take a "$snaps/$name" --count "$COUNT" --every 20 "$@"
+	banks_take a "$snaps/$name" --count "$COUNT" --every 20 --timeout 6000 "$@"
 	rc=$?
 	[ "$rc" -eq 0 ] || [ "$rc" -eq 3 ]
 }
