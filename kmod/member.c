@@ -150,9 +150,12 @@ void ds_member_leave(struct ds_member *m)
 		smp_store_release(&rec->state, DISTSNAP_S_ABORTED);
 	}
 	if (m->rec) {
-		ds_reason_add(&m->rec->reasons, "member %s left the group", m->name);
-		ds_record_detach(m, m->rec->pending ? DISTSNAP_S_ABORTED :
-						      DISTSNAP_S_DONE);
+		bool whole = !READ_ONCE(m->rec->pending);
+
+		if (!whole)
+			ds_reason_add(&m->rec->reasons, "member %s left the group",
+				      m->name);
+		ds_record_detach(m, whole ? DISTSNAP_S_DONE : DISTSNAP_S_ABORTED);
 	}
 	while (!list_empty(&m->channels))
 		ds_channel_untrack(list_first_entry(&m->channels,
