@@ -7,7 +7,6 @@
 declare -A PEER_PID=() PEER_FD=()
 PEER_SEQ=0
 PEER_STORE=$TEST_TMP/store
-PEER_SNAPS=0
 
 # peers_start: on every host
 peers_start()
@@ -103,11 +102,11 @@ snapshot()
 		list+=${list:+,}$h/$h
 	done
 	in_host a distsnap take peers -o "$TEST_TMP/$name" --store "$PEER_STORE" \
-		--timeout 15000 --expect "$list" "$@" &&
-		peer-audit "$SEED" "$TEST_TMP/$name" > "$TEST_TMP/$name.channels" || {
-			cat "$TEST_TMP/$name.channels"
-			return 1
-		}
+		--timeout 15000 --expect "$list" "$@" || return 1
+	if ! peer-audit "$SEED" "$TEST_TMP/$name" > "$TEST_TMP/$name.channels"; then
+		cat "$TEST_TMP/$name.channels"
+		return 1
+	fi
 	grep -v ' bytes 0$' "$TEST_TMP/$name.channels" || :
 }
 
