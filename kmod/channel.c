@@ -44,10 +44,7 @@ bool __must_check ds_channel_get_maybe_zero(struct ds_channel *ch)
 
 static void free_rcu(struct rcu_head *rcu)
 {
-	struct ds_channel *ch = container_of(rcu, struct ds_channel, rcu);
-
-	ds_member_put(ch->member);
-	ds_free(channel, ch);
+	ds_free(channel, container_of(rcu, struct ds_channel, rcu));
 }
 
 void ds_channel_put(struct ds_channel *ch)
@@ -55,6 +52,8 @@ void ds_channel_put(struct ds_channel *ch)
 	if (!refcount_dec_and_test(&ch->ref))
 		return;
 	sock_put(ch->sk);
+	/* Not from the callback: unloading waits for callbacks of callbacks only once. */
+	ds_member_put(ch->member);
 	call_rcu(&ch->rcu, free_rcu);
 }
 
@@ -265,6 +264,7 @@ void ds_channel_reserve(struct ds_channel *ch)
 	if (ch->room || ds_mutant(no_room))
 		return;
 	icsk->icsk_ext_hdr_len += DISTSNAP_OPT_LEN;
+	ch->ext_hdr_len = icsk->icsk_ext_hdr_len;
 	tcp_sk(ch->sk)->mss_cache -= DISTSNAP_OPT_LEN;
 	ch->cookie = icsk->icsk_pmtu_cookie--;
 	ch->room = true;
@@ -285,9 +285,9 @@ void ds_channel_unreserve(struct ds_channel *ch)
 
 	if (!READ_ONCE(ch->room) || !ds_channel_lock_sock(ch))
 		return;
-	/* IPv6 socket options assign the length: never below zero. */
-	if (ch->room && icsk->icsk_ext_hdr_len >= DISTSNAP_OPT_LEN &&
-	    !ds_mutant(no_giveback)) {
+	/* IPv4 socket options change the length, IPv6 ones replace it and our part. */
+	if (ch->room && !ds_mutant(no_giveback) &&
+	    (ch->sk->sk_family == AF_INET || icsk->icsk_ext_hdr_len == ch->ext_hdr_len)) {
 		icsk->icsk_ext_hdr_len -= DISTSNAP_OPT_LEN;
 		tcp_sk(ch->sk)->mss_cache += DISTSNAP_OPT_LEN;
 		if (icsk->icsk_pmtu_cookie == ch->cookie - 1)
@@ -359,7 +359,10 @@ bool ds_channel_bury(struct ds_channel *ch)
 {
 	struct ds_member *m = ch->member;
 
-	if (READ_ONCE(ch->sk->sk_state) != TCP_CLOSE)
+	/* Closed, or connected anew meanwhile. */
+	if (READ_ONCE(ch->sk->sk_state) != TCP_CLOSE &&
+	    READ_ONCE(inet_sk(ch->sk)->inet_sport) == ch->sport &&
+	    READ_ONCE(inet_sk(ch->sk)->inet_dport) == ch->dport)
 		return false;
 	spin_lock_bh(&m->lock);
 	if (ch->cut && (ch->cut->pending_in || ch->cut->pending_out)) {

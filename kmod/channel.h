@@ -30,6 +30,7 @@
  * @behind: segments in a queue that is being drained; member->lock
  * @room: header room is reserved; the socket's lock
  * @cookie: the MTU that the socket knew then; the socket's lock
+ * @ext_hdr_len: icsk_ext_hdr_len with the room; the socket's lock
  * @next: when the timer acts again (jiffies); member->mutex
  * @backoff: jiffies between repeated markers; member->mutex
  */
@@ -59,6 +60,7 @@ struct ds_channel {
 	u32 behind[DS_QUEUES];
 	bool room;
 	u32 cookie;
+	u16 ext_hdr_len;
 	unsigned long next;
 	unsigned long backoff;
 };

@@ -47,7 +47,7 @@ static inline struct sock *ds_find_established(const struct nf_hook_state *state
 	return __inet_lookup_established(state->net, ds_hashinfo(state->net),
 					 saddr->s6_addr32[3], sport,
 					 daddr->s6_addr32[3], dport,
-					 state->in->ifindex, inet_sdif(skb));
+					 inet_iif(skb), inet_sdif(skb));
 }
 
 #endif /* _DISTSNAP_COMPAT_H */

@@ -312,7 +312,7 @@ static void start_recording(struct ds_group *g, struct ds_member *m)
 		return;
 	snap = ds_snap_get_or_create(g, epoch, flags, t0);
 	/* Nothing is added to what is finished: the worker refuses then. */
-	if (snap && ds_snap_is_open(snap)) {
+	if (ds_snap_is_open(snap)) {
 		snap->flags |= flags & DISTSNAP_F_INITIATOR;
 		rec = ds_record_create(snap, m);
 		if (!rec)
@@ -343,7 +343,7 @@ static void begin_member(struct ds_group *g, struct ds_member *m, u32 epoch,
 	if (!older)
 		return;
 	snap = ds_snap_get_or_create(g, epoch, flags, ktime_get());
-	if (snap && ds_snap_is_open(snap))
+	if (ds_snap_is_open(snap))
 		ds_reason_add(&snap->reasons,
 			      "member %s: an older snapshot was still being recorded",
 			      m->name);

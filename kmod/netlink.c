@@ -691,9 +691,9 @@ out:
 }
 
 #define OP(name, func)							\
-	{ .cmd = DISTSNAP_CMD_##name, .doit = func, .flags = GENL_UNS_ADMIN_PERM }
+	{ .cmd = DISTSNAP_CMD_##name, .doit = func, .flags = GENL_ADMIN_PERM }
 #define DUMP(name, func)						\
-	{ .cmd = DISTSNAP_CMD_##name, .dumpit = func, .flags = GENL_UNS_ADMIN_PERM }
+	{ .cmd = DISTSNAP_CMD_##name, .dumpit = func, .flags = GENL_ADMIN_PERM }
 
 static const struct genl_ops genl_ops[] = {
 	OP(GROUP_SET, group_set),
@@ -702,7 +702,7 @@ static const struct genl_ops genl_ops[] = {
 		.cmd = DISTSNAP_CMD_GROUP_GET,
 		.doit = group_get,
 		.dumpit = ds_dump_groups,
-		.flags = GENL_UNS_ADMIN_PERM,
+		.flags = GENL_ADMIN_PERM,
 	},
 	OP(JOIN, join),
 	OP(LEAVE, leave),

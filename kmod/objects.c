@@ -8,6 +8,13 @@
 #include "queue.h"
 #include "record.h"
 
+/* Since 6.5. */
+#ifdef SLAB_NO_MERGE
+#define NO_MERGE	SLAB_NO_MERGE
+#else
+#define NO_MERGE	0
+#endif
+
 struct kmem_cache *ds_caches[DS_OBJECT_MAX];
 
 static const struct {
@@ -25,7 +32,7 @@ int ds_objects_init(void)
 
 	for (i = 0; i < DS_OBJECT_MAX; i++) {
 		ds_caches[i] = kmem_cache_create(kinds[i].name, kinds[i].size, 0,
-						 0, NULL);
+						 NO_MERGE, NULL);
 		if (!ds_caches[i]) {
 			ds_objects_exit();
 			return -ENOMEM;

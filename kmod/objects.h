@@ -2,7 +2,8 @@
 /*
  * Objects: each kind has a cache of its own.  So unloading tells of each kind
  * whether all that was created has been freed (kmem_cache_destroy() warns of what
- * is left), and fault injection can aim at one (failslab's cache-filter).
+ * is left), and fault injection can aim at one (failslab's cache-filter).  Where
+ * SLAB_NO_MERGE is missing, the kernel must be booted with slab_nomerge for that.
  */
 #ifndef _DISTSNAP_OBJECTS_H
 #define _DISTSNAP_OBJECTS_H

@@ -63,6 +63,12 @@ static bool sane(const struct ds_option *opt)
 	       !(opt->flags & (DISTSNAP_OPT_MARKER | DISTSNAP_OPT_ACK));
 }
 
+static bool is_ours(const u8 *o)
+{
+	return o[0] == DISTSNAP_OPT_KIND && o[1] >= 4 &&
+	       get16(o + 2) == DISTSNAP_OPT_EXID;
+}
+
 /**
  * ds_option_find() - look for our option in a TCP option block
  * @opts: the block, behind the fixed 20 bytes of the header
@@ -87,8 +93,7 @@ int ds_option_find(const u8 *opts, unsigned int len, struct ds_option *opt)
 		if (i + 2 > len || o[1] < 2 || i + o[1] > len)
 			break;	/* TCP stops here as well */
 		i += o[1];
-		if (o[0] != DISTSNAP_OPT_KIND || o[1] < 4 ||
-		    get16(o + 2) != DISTSNAP_OPT_EXID)
+		if (!is_ours(o))
 			continue;
 		if (found || o[1] < 6)
 			return -EINVAL;
@@ -115,6 +120,7 @@ int ds_option_find(const u8 *opts, unsigned int len, struct ds_option *opt)
  * @len: its length
  * @own: our option, encoded
  *
+ * One that is there already gives way: a VRF has a segment pass LOCAL_OUT twice.
  * Padding is rebuilt and the last SACK blocks give way when there is no room:
  * RFC 2018 lets a sender report fewer, and the first block is the newest.
  *
@@ -139,6 +145,8 @@ int ds_option_add(u8 out[DS_TCP_OPTIONS_MAX], const u8 *opts, unsigned int len,
 		if (i + 2 > len || o[1] < 2 || i + o[1] > len)
 			return -EINVAL;
 		i += o[1];
+		if (is_ours(o))
+			continue;
 		if (o[0] == KIND_SACK) {
 			sack = o;
 			continue;

@@ -73,7 +73,7 @@ static void forget_old(struct ds_group *g)
  *
  * Context: process, group->mutex.
  *
- * Return: the snapshot, NULL without memory.
+ * Return: the snapshot.
  */
 struct ds_snap *ds_snap_get_or_create(struct ds_group *g, u32 epoch, u32 flags,
 				      ktime_t t0)
@@ -83,9 +83,8 @@ struct ds_snap *ds_snap_get_or_create(struct ds_group *g, u32 epoch, u32 flags,
 	if (snap)
 		return snap;
 	forget_old(g);
-	snap = ds_new(snap, GFP_KERNEL);
-	if (!snap)
-		return NULL;
+	/* A member must not be missing without anybody knowing. */
+	snap = ds_new(snap, GFP_KERNEL | __GFP_NOFAIL);
 	snap->epoch = epoch;
 	snap->flags = flags;
 	snap->state = DISTSNAP_S_TRIGGERED;
@@ -200,9 +199,8 @@ void ds_reason_add(struct list_head *reasons, const char *fmt, ...)
 	va_start(args, fmt);
 	n = vsnprintf(NULL, 0, fmt, args);
 	va_end(args);
-	r = kmalloc(sizeof(*r) + n + 1, GFP_KERNEL);
-	if (!r)
-		return;
+	/* It may be all that tells that the snapshot is incomplete. */
+	r = kmalloc(sizeof(*r) + n + 1, GFP_KERNEL | __GFP_NOFAIL);
 	va_start(args, fmt);
 	vsnprintf(r->text, n + 1, fmt, args);
 	va_end(args);

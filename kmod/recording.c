@@ -260,6 +260,11 @@ void ds_member_record(struct kthread_work *work)
 		ds_queue_release(&m->hold);
 		spin_unlock_bh(&m->lock);
 		ds_member_drain(m);
+		if (rec) {
+			ds_reason_add(&rec->reasons, "member %s: it was not recorded",
+				      m->name);
+			ds_record_detach(m, DISTSNAP_S_ABORTED);
+		}
 		goto out;
 	}
 	spin_unlock_bh(&m->lock);

@@ -24,6 +24,7 @@
 int ds_seg_tcp_offset(const struct sk_buff *skb, u8 pf)
 {
 	int net = skb_network_offset(skb), off;
+	unsigned int ah = 0;
 	__be16 frag = 0;
 	u8 next;
 
@@ -33,6 +34,9 @@ int ds_seg_tcp_offset(const struct sk_buff *skb, u8 pf)
 	next = ipv6_hdr(skb)->nexthdr;
 	if (next == IPPROTO_TCP)
 		return sizeof(struct ipv6hdr);
+	/* What is protected may neither be changed nor believed yet (IPv4: protocol 51). */
+	if (next == NEXTHDR_AUTH || ipv6_find_hdr(skb, &ah, NEXTHDR_AUTH, NULL, NULL) >= 0)
+		return 0;
 	off = ipv6_skip_exthdr(skb, net + sizeof(struct ipv6hdr), &next, &frag);
 	return off > 0 && next == IPPROTO_TCP && !frag ? off - net : 0;
 }
@@ -192,7 +196,7 @@ bool ds_seg_is_plausible(const struct sock *sk, struct sk_buff *skb,
 	return ds_seg_in_bounds(sk, seg) && ds_seg_checksum_ok(skb, seg, hook);
 }
 
-/* RFC 2675: the length of a packet of more than 64 KiB, which loopback has. */
+/* RFC 2675: the length of a packet of more than 64 KiB (gso_max_size). */
 static struct hop_jumbo_hdr *jumbo_header(struct sk_buff *skb)
 {
 	return ipv6_hdr(skb)->nexthdr == NEXTHDR_HOP && !ipv6_hdr(skb)->payload_len ?
@@ -207,29 +211,22 @@ static unsigned int longest(struct sk_buff *skb, u8 pf)
 	return jumbo_header(skb) ? UINT_MAX : sizeof(struct ipv6hdr) + IPV6_MAXPLEN;
 }
 
-/* Lengths and sums, once the headers are in place. */
-static void finish_headers(struct sk_buff *skb, u8 pf)
+/* The lengths in the IP header, and what protects them. */
+static void set_lengths(struct sk_buff *skb, u8 pf)
 {
-	unsigned int len = skb->len - skb_transport_offset(skb);
-	struct tcphdr *th = tcp_hdr(skb);
+	unsigned int payload = skb->len - sizeof(struct ipv6hdr);
+	struct hop_jumbo_hdr *jumbo;
 
 	if (pf == NFPROTO_IPV4) {
 		ip_hdr(skb)->tot_len = htons(skb->len);
 		ip_send_check(ip_hdr(skb));
-		th->check = ~tcp_v4_check(len, ip_hdr(skb)->saddr, ip_hdr(skb)->daddr, 0);
-	} else {
-		struct hop_jumbo_hdr *jumbo = jumbo_header(skb);
-		unsigned int payload = skb->len - sizeof(struct ipv6hdr);
-
-		if (jumbo)
-			jumbo->jumbo_payload_len = htonl(payload);
-		else
-			ipv6_hdr(skb)->payload_len = htons(payload);
-		th->check = ~csum_ipv6_magic(&ipv6_hdr(skb)->saddr,
-					     &ipv6_hdr(skb)->daddr, len,
-					     IPPROTO_TCP, 0);
+		return;
 	}
-	skb->csum_start = skb_transport_header(skb) - skb->head;
+	jumbo = jumbo_header(skb);
+	if (jumbo)
+		jumbo->jumbo_payload_len = htonl(payload);
+	else
+		ipv6_hdr(skb)->payload_len = htons(payload);
 }
 
 /**
@@ -269,6 +266,9 @@ int ds_seg_tag(struct ds_net *dn, struct sk_buff *skb, const struct ds_seg *seg,
 
 	wire = skb_is_gso(skb) ? fixed + len + skb_shinfo(skb)->gso_size :
 				 skb->len + grow;
+	/* Segmentation takes it out again. */
+	if (skb_is_gso(skb) && seg->pf == NFPROTO_IPV6 && jumbo_header(skb))
+		wire -= sizeof(struct hop_jumbo_hdr);
 	if (wire > dst_mtu(dst) || skb->len + grow > longest(skb, seg->pf))
 		return -ENOSPC;
 	if (skb_cow_head(skb, max(grow, 0)))
@@ -284,7 +284,14 @@ int ds_seg_tag(struct ds_net *dn, struct sk_buff *skb, const struct ds_seg *seg,
 	th = tcp_hdr(skb);
 	memcpy(th + 1, block, len);
 	th->doff = (sizeof(*th) + len) / 4;
-	finish_headers(skb, seg->pf);
+	set_lengths(skb, seg->pf);
+	/*
+	 * The sum of the pseudo header, of which the length alone has changed; its
+	 * destination need not be the packet's (IPV6_RTHDR).
+	 */
+	th->check = grow < 0 ? csum16_sub(th->check, htons(-grow)) :
+			       csum16_add(th->check, htons(grow));
+	skb->csum_start = skb_transport_header(skb) - skb->head;
 	ds_count(dn, tagged);
 	return 0;
 }

@@ -36,6 +36,8 @@ start()
 		for i in 1 2 3; do
 			ip -n a addr add "fd01::$i/128" dev lo nodad
 		done
+		# Packets of more than 64 KiB, with a jumbo header.
+		ip -n a link set lo gso_max_size 185000
 	fi
 	for i in 0 1 2; do
 		spawn a "bank-$i" bank --id "$i" --addrs "$ADDRS" \

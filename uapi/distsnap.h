@@ -51,7 +51,7 @@
 
 /*
  * Generic netlink.  One family per network namespace; every operation, dumps
- * and events included, needs CAP_NET_ADMIN over the namespace.  Every refusal
+ * and events included, needs CAP_NET_ADMIN in the initial user namespace.  Every refusal
  * carries an extended ACK in words.
  */
 #define DISTSNAP_GENL_NAME	"distsnap"

@@ -143,6 +143,22 @@ TEST(added)
 	}
 }
 
+/* A segment may pass us twice: the newer word counts. */
+TEST(replaced)
+{
+	u8 own[DISTSNAP_OPT_LEN], older[DISTSNAP_OPT_LEN], block[40], out[40];
+	struct ds_option opt = marker, got;
+
+	ds_option_encode(own, &marker);
+	opt.epoch--;
+	ds_option_encode(older, &opt);
+	memcpy(block, older, sizeof(older));
+	memcpy(block + 16, stamps, sizeof(stamps));
+	ASSERT_EQ(28, ds_option_add(out, block, 28, own));
+	ASSERT_EQ(1, ds_option_find(out, 28, &got));
+	EXPECT_EQ(marker.epoch, got.epoch);
+}
+
 TEST(no_room)
 {
 	u8 own[DISTSNAP_OPT_LEN], out[40];
