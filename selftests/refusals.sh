@@ -35,6 +35,12 @@ nobody()
 		--bounding-set=-all distsnap "$@"
 }
 
+# Root of namespaces that anybody can make.
+of_its_own()
+{
+	in_host a unshare -Urn distsnap "$@"
+}
+
 topology 2
 check "group" ds group g --id 3 --peers 10.0.0.0/24
 refused "id missing" 4 "id" group x --peers 10.0.0.0/24
@@ -53,6 +59,11 @@ check_equal "a header, even without members" "$(ds members | tr -s ' ')" \
 	"GROUP MEMBER PID CHANNELS EPOCH STATE"
 check_equal "a header, even without channels" "$(ds channels g | tr -s ' ')" \
 	"GROUP MEMBER LOCAL REMOTE TCP PEER"
+
+check_fails "in a user namespace: no group" 4 'not permitted' \
+	of_its_own group h --id 4 --peers 10.0.0.0/24
+check_fails "in a user namespace: no counters" 4 'not permitted' \
+	of_its_own status --counters
 
 spawn a sleeper sleep 1000
 sleeper=$LAST_PID

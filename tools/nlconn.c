@@ -46,7 +46,7 @@ static const char *errno_words(int err)
 	switch (err) {
 	case EPERM:
 	case EACCES:
-		return "not permitted: run as root (CAP_NET_ADMIN over this network namespace)";
+		return "not permitted: run as root (CAP_NET_ADMIN in the initial user namespace)";
 	case ESRCH:
 		return "no such process";
 	case ENOENT:
