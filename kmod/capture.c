@@ -88,6 +88,7 @@ static void keep_queued(struct ds_member *m, struct ds_cut *cut,
 	}
 	if (!c) {
 		cut->flags |= DISTSNAP_CUT_TRUNCATED;
+		ds_count(m->group->dn, capture_dropped);
 		return;
 	}
 	TCP_SKB_CB(c)->seq = TCP_SKB_CB(skb)->seq;

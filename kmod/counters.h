@@ -32,6 +32,7 @@
 	X(logged)		/* segments logged after the recording */	\
 	X(log_implausible)	/* not logged: TCP will drop them too */	\
 	X(log_dropped)		/* not logged: cap or memory */			\
+	X(capture_dropped)	/* queued segments not kept: cap or memory */	\
 	X(capture_retried)	/* a socket was busy, or a sleeper woke */	\
 	X(park_callback)	/* threads parked on their way to user mode */	\
 	X(park_asleep)		/* threads parked inside a call */		\

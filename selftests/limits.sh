@@ -40,6 +40,12 @@ risen()
 	counted b "$1" "${before[$1]}"
 }
 
+# not_kept: of what came in the log, or of what a queue had
+not_kept()
+{
+	risen log_dropped || risen capture_dropped
+}
+
 # incomplete NAME PATTERN ARGS...: from host a
 incomplete()
 {
@@ -67,7 +73,7 @@ check "banks join" banks_join
 
 check "bytes-max" limit --bytes-max 4096
 incomplete bytes 'bytes are missing because memory or its limit ran out' --light
-check "bytes: nothing was logged" risen log_dropped
+check "bytes: what was not kept is counted" not_kept
 check "bytes: complete when lifted" complete bytes
 
 # An agent that does not answer makes every pause too long.

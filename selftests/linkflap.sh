@@ -39,18 +39,26 @@ flaps()
 	takes_end
 }
 
+# patient HOST: however slow this machine is, its recording waits for the agent
+patient()
+{
+	in_host "$1" distsnap group bank --id 7 --pause-max 30000 --record-max 30000
+}
+
 # flap_parked: while segments are sure to wait on host b
 flap_parked()
 {
 	local held rc=0
 
 	held=$(counter b held_dropped)
+	patient b || return 1
 	kill -STOP "${AGENT_PIDS[1]}"
 	takes_start a
-	parked 1 && some_wait || return 1
-	flap b && wait_for "counted b held_dropped $held" 5 || rc=1
+	parked 1 && some_wait && flap b &&
+		wait_for "counted b held_dropped $held" 5 || rc=1
 	kill -CONT "${AGENT_PIDS[1]}"
 	takes_end
+	in_host b distsnap group bank --id 7 "${BANK_LIMITS[@]}" || rc=1
 	return "$rc"
 }
 
@@ -64,7 +72,7 @@ some_wait()
 # take half a minute
 device_goes()
 {
-	in_host c distsnap group bank --id 7 --pause-max 30000 --record-max 30000 || return 1
+	patient c || return 1
 	kill -STOP "${AGENT_PIDS[2]}"
 	takes_start a
 	parked 2 && wait_for 'counted c held 0' 10 || return 1

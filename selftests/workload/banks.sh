@@ -8,8 +8,8 @@ BANK_PIDS=()
 AGENT_PIDS=()
 BANK_STORE=$TEST_TMP/store
 
-# An emulated processor takes its time.
-BANK_LIMITS=(--pause-max 2000 --record-max 5000 --snap-max 15000)
+# An emulated processor takes its time, and may have to share it.
+BANK_LIMITS=(--pause-max 10000 --record-max 12000 --snap-max 15000)
 
 # 4, 6, or mapped: IPv4 by sockets of the other family
 BANK_FAMILY=${BANK_FAMILY:-4}
