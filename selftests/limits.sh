@@ -78,7 +78,7 @@ check "bytes: complete when lifted" complete bytes
 
 # An agent that does not answer makes every pause too long.
 kill -STOP "${AGENT_PIDS[1]}"
-check "pause-max" limit --pause-max 50
+check "pause-max" limit --pause-max 1000
 spawn a take-a distsnap take bank --store "$BANK_STORE" -o "$TEST_TMP/pause" \
 	--timeout 10000 --expect "$(banks_expected)"
 TAKES=("$LAST_PID")
@@ -89,7 +89,7 @@ check "pause: says why" logged take-a 'bank-1: the agent did not record its memo
 check "pause: complete when lifted" complete pause
 
 kill -STOP "${AGENT_PIDS[1]}"
-check "record-max" limit --record-max 100
+check "record-max" limit --record-max 1000
 spawn a take-a distsnap take bank --store "$BANK_STORE" -o "$TEST_TMP/record" \
 	--timeout 10000 --expect "$(banks_expected)"
 TAKES=("$LAST_PID")
