@@ -22,7 +22,7 @@ capture()
 	local file=$TEST_TMP/$1.pcap pid
 	shift
 
-	spawn a tcpdump tcpdump -Z root -i eth0 -s 128 -B 8192 -U -w "$file" tcp
+	spawn a tcpdump tcpdump -Z root --immediate-mode -i eth0 -s 128 -B 8192 -U -w "$file" tcp
 	pid=$LAST_PID
 	wait_for "logged tcpdump 'listening on'" 10 || return 1
 	"$@" || return 1

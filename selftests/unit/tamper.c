@@ -288,6 +288,7 @@ static void open_call(struct scene *sc)
 
 	regs.rax = -ENOSYS;
 	regs.orig_rax = SYS_recvfrom;
+	regs.rdx = 2;
 	regs.r10 = MSG_WAITALL;
 	rewind_by(sc, &wt, 1, &regs);
 }
@@ -300,6 +301,7 @@ static void open_ahead(struct scene *sc)
 
 	regs.rax = -ENOSYS;
 	regs.orig_rax = SYS_recvfrom;
+	regs.rdx = 2;
 	regs.r10 = 0;
 	rewind_by(sc, &wt, 1, &regs);
 }
