@@ -120,6 +120,8 @@ static void capture_positions(struct ds_channel *ch, struct ds_cut *cut)
 	unsigned int state = 1 << ch->sk->sk_state;
 
 	cut->tcp_state = ch->sk->sk_state;
+	if (ch->unborn)
+		return;
 	cut->snd_una = tp->snd_una;
 	cut->rcv_nxt = tp->rcv_nxt;
 	/* 64-bit offsets: the counters of bytes, less what the SYN takes. */
@@ -128,10 +130,33 @@ static void capture_positions(struct ds_channel *ch, struct ds_cut *cut)
 	cut->out_sent = cut->out_una + (u32)(tp->write_seq - tp->snd_una);
 	cut->in_next = tp->bytes_received;
 	cut->in_read = cut->in_next - (u32)(tp->rcv_nxt - tp->copied_seq);
-	if (state & (TCPF_FIN_WAIT1 | TCPF_FIN_WAIT2 | TCPF_CLOSING | TCPF_LAST_ACK))
+	if (state & (TCPF_FIN_WAIT1 | TCPF_FIN_WAIT2 | TCPF_CLOSING | TCPF_LAST_ACK) ||
+	    (state == TCPF_CLOSE && ch->fin_out))
 		cut->flags |= DISTSNAP_CUT_FIN_OUT;
-	if (state & (TCPF_CLOSE_WAIT | TCPF_LAST_ACK | TCPF_CLOSING))
+	if (state & (TCPF_CLOSE_WAIT | TCPF_LAST_ACK | TCPF_CLOSING) ||
+	    (state == TCPF_CLOSE && ch->fin_in))
 		cut->flags |= DISTSNAP_CUT_FIN_IN;
+}
+
+/**
+ * ds_capture_final() - the positions of a socket that TCP is about to forget
+ * @ch: the channel
+ * @cut: a tombstone
+ *
+ * What has not been read is lost with it, and was received in no other sense.
+ *
+ * Context: the socket's lock, member->lock.
+ */
+void ds_capture_final(struct ds_channel *ch, struct ds_cut *cut)
+{
+	capture_positions(ch, cut);
+	cut->tcp_state = TCP_CLOSE;
+	cut->in_read = cut->in_next;
+	cut->marker = cut->rcv_nxt;
+	cut->flags = DISTSNAP_CUT_TOMB | DISTSNAP_CUT_CLOSED | DISTSNAP_CUT_LEFT |
+		     (ch->fin_out ? DISTSNAP_CUT_FIN_OUT : 0) |
+		     (ch->fin_in ? DISTSNAP_CUT_FIN_IN : DISTSNAP_CUT_SHORT);
+	cut->captured = true;
 }
 
 /* What the queues cover need not be kept twice. */
@@ -176,6 +201,10 @@ static bool capture_channel(struct ds_member *m, struct ds_channel *ch)
 	spin_lock(&m->lock);
 	if (cut->captured)
 		forget_queues(cut);
+	if (ch->unborn) {
+		ds_channel_identify(ch);
+		ds_cut_begin(cut, ch);
+	}
 	capture_positions(ch, cut);
 	if (ds_channel_waits_for_peer(ch)) {
 		capture_queues(m, cut, ch->sk);
@@ -184,6 +213,19 @@ static bool capture_channel(struct ds_member *m, struct ds_channel *ch)
 		       m->flags & DISTSNAP_F_LIGHT);
 	}
 	cut->captured = true;
+	if (cut->flags & DISTSNAP_CUT_FIN_IN) {
+		cut->fin = true;
+		if (cut->pending_in)
+			cut->marker = cut->rcv_nxt;
+		ds_record_settled(cut->rec, cut, true, DISTSNAP_CUT_CLOSED);
+	}
+	if (ch->sk->sk_state == TCP_CLOSE) {	/* with bytes unread */
+		if (cut->pending_in)
+			cut->marker = cut->rcv_nxt;
+		ds_record_settled(cut->rec, cut, true, DISTSNAP_CUT_CLOSED |
+				  DISTSNAP_CUT_SHORT);
+		ds_record_settled(cut->rec, cut, false, DISTSNAP_CUT_LEFT);
+	}
 	spin_unlock(&m->lock);
 	/* Now, so that whatever is built from here on has room for its tag. */
 	if (ds_channel_waits_for_peer(ch) && ch->sk->sk_state != TCP_CLOSE)
@@ -206,12 +248,14 @@ static bool capture_channel(struct ds_member *m, struct ds_channel *ch)
  *
  * Context: process, member->mutex.
  *
- * Return: 0; -ETIMEDOUT, with a reason; -ENOMEM.
+ * Return: 0; -EAGAIN when a connection has come that is not observed yet;
+ * -ETIMEDOUT, with a reason; -ENOMEM.
  */
 int ds_capture(struct ds_member *m, struct ds_record *rec, ktime_t deadline)
 {
 	char from[DS_ENDPOINT_LEN], to[DS_ENDPOINT_LEN];
 	struct ds_channel *ch;
+	bool fresh = false;
 	int err;
 
 	lockdep_assert_held(&m->mutex);
@@ -225,7 +269,7 @@ int ds_capture(struct ds_member *m, struct ds_record *rec, ktime_t deadline)
 			msleep(20);
 		if (!err) {
 			list_for_each_entry(ch, &m->channels, node) {
-				if (!capture_channel(m, ch)) {
+				if (ch->cut && !capture_channel(m, ch)) {
 					busy = ch;
 					break;
 				}
@@ -254,6 +298,13 @@ int ds_capture(struct ds_member *m, struct ds_record *rec, ktime_t deadline)
 	if (ds_mutant(late_log))
 		mdelay(2);
 	spin_lock_bh(&m->lock);
+	/* None is born while the member is recorded; but it must not be missed. */
+	list_for_each_entry(ch, &m->channels, node)
+		fresh |= !ch->cut || (ch->cut->unborn && !ch->unborn);
+	if (fresh) {
+		spin_unlock_bh(&m->lock);
+		return -EAGAIN;
+	}
 	m->colour.phase = DS_CAPTURED;
 	if (ds_mutant(late_log))
 		list_for_each_entry(ch, &m->channels, node)

@@ -131,27 +131,91 @@ static enum distsnap_peer first_guess(const struct ds_channel *ch)
 	return allowed ? DISTSNAP_PEER_UNKNOWN : DISTSNAP_PEER_EXTERNAL;
 }
 
-static void describe(struct ds_channel *ch)
+/**
+ * ds_channel_addresses() - of a socket, IPv4 addresses as mapped ones
+ * @sk: connected
+ * @here: ours
+ * @there: the peer's
+ *
+ * Return: the family of its packets.
+ */
+u16 ds_channel_addresses(const struct sock *sk, struct in6_addr *here,
+			 struct in6_addr *there)
 {
-	const struct sock *sk = ch->sk;
-	const struct inet_sock *inet = inet_sk(sk);
-
-	ch->family = AF_INET;
-	ipv6_addr_set_v4mapped(inet->inet_saddr, &ch->saddr);
-	ipv6_addr_set_v4mapped(inet->inet_daddr, &ch->daddr);
 #if IS_ENABLED(CONFIG_IPV6)
 	if (sk->sk_family == AF_INET6 && !ipv6_addr_v4mapped(&sk->sk_v6_daddr)) {
-		ch->family = AF_INET6;
-		ch->saddr = sk->sk_v6_rcv_saddr;
-		ch->daddr = sk->sk_v6_daddr;
+		*here = sk->sk_v6_rcv_saddr;
+		*there = sk->sk_v6_daddr;
+		return AF_INET6;
 	}
 #endif
-	ch->sport = inet->inet_sport;
-	ch->dport = inet->inet_dport;
+	ipv6_addr_set_v4mapped(inet_sk(sk)->inet_saddr, here);
+	ipv6_addr_set_v4mapped(inet_sk(sk)->inet_daddr, there);
+	return AF_INET;
+}
+
+/* ds_channel_identify() - who and what it is; context: the socket's lock */
+void ds_channel_identify(struct ds_channel *ch)
+{
+	ch->family = ds_channel_addresses(ch->sk, &ch->saddr, &ch->daddr);
+	ch->sport = inet_sk(ch->sk)->inet_sport;
+	ch->dport = inet_sk(ch->sk)->inet_dport;
+	if (!ch->listening && !ch->unborn)
+		derive_isns(ch, tcp_sk(ch->sk));
+}
+
+/* A channel for a socket; context: the socket's lock. */
+static void init(struct ds_channel *ch, struct ds_member *m, struct sock *sk, int state)
+{
+	refcount_set(&ch->ref, 1);
+	ch->member = m;
+	ch->sk = sk;
+	ch->id = atomic_inc_return(&next_id);
+	ch->listening = state == TCP_LISTEN;
+	ch->unborn = state == TCP_SYN_SENT;
+	ch->probes = DS_PROBES;
+	ch->next = jiffies;
+	ch->backoff = DS_PROBE_MIN;
+}
+
+/*
+ * Make it findable.  Returns false when the socket is another's already, or the
+ * member has left.
+ */
+static bool insert(struct ds_channel *ch)
+{
+	struct ds_member *m = ch->member;
+	struct ds_channel *old;
+	bool gone;
+
+	ds_member_get(m);
+	sock_hold(ch->sk);
+	spin_lock_bh(&table_lock);
+	old = ds_channel_find_rcu(ch->sk);
+	if (!old)
+		hlist_add_head_rcu(&ch->hash, &table[hash_ptr(ch->sk, TABLE_BITS)]);
+	spin_unlock_bh(&table_lock);
+	if (old)
+		goto undo;
+	spin_lock_bh(&m->lock);
+	gone = m->gone;
+	if (!gone) {
+		list_add_tail_rcu(&ch->node, ch->listening ? &m->listeners : &m->channels);
+		m->n_channels += !ch->listening;
+	}
+	spin_unlock_bh(&m->lock);
+	if (!gone)
+		return true;
+	spin_lock_bh(&table_lock);
+	hlist_del_rcu(&ch->hash);
+	spin_unlock_bh(&table_lock);
+undo:
+	ds_channel_put(ch);
+	return false;
 }
 
 /**
- * ds_channel_track() - make a connected socket a channel of a member
+ * ds_channel_track() - make a socket a channel of a member
  * @m: the member
  * @sk: the socket
  *
@@ -164,65 +228,98 @@ static void describe(struct ds_channel *ch)
 int ds_channel_track(struct ds_member *m, struct sock *sk)
 {
 	struct ds_channel *ch, *old;
-	bool skip;
+	bool ours, busy;
 
 	lockdep_assert_held(&m->mutex);
 	rcu_read_lock();
 	old = ds_channel_find_rcu(sk);
-	skip = old && old->member == m;
+	ours = old && old->member == m;
 	rcu_read_unlock();
 	if (old)
-		return skip ? 0 : -EBUSY;
-	if ((1 << READ_ONCE(sk->sk_state)) &
-	    (TCPF_CLOSE | TCPF_LISTEN | TCPF_SYN_SENT | TCPF_SYN_RECV))
+		return ours ? 0 : -EBUSY;
+	if ((1 << READ_ONCE(sk->sk_state)) & (TCPF_CLOSE | TCPF_SYN_RECV))
 		return 0;
 
 	ch = ds_new(channel, GFP_KERNEL);
 	if (!ch)
 		return -ENOMEM;
-	refcount_set(&ch->ref, 1);
-	ch->member = m;
 	ch->sk = sk;
-	if (!ds_channel_lock_sock(ch)) {
+	busy = !ds_channel_lock_sock(ch);
+	if (busy || (1 << sk->sk_state) & (TCPF_CLOSE | TCPF_SYN_RECV)) {
+		if (!busy)
+			ds_channel_unlock_sock(ch);
 		ds_free(channel, ch);
-		return -EAGAIN;
+		return busy ? -EAGAIN : 0;
 	}
-	if (sk->sk_state == TCP_CLOSE) {
-		ds_channel_unlock_sock(ch);
-		ds_free(channel, ch);
-		return 0;
-	}
-	describe(ch);
-	derive_isns(ch, tcp_sk(sk));
-	ds_channel_unlock_sock(ch);
-
-	ds_member_get(m);
-	ch->id = atomic_inc_return(&next_id);
+	init(ch, m, sk, sk->sk_state);
+	ds_channel_identify(ch);
 	ch->inode = sk->sk_socket ? sock_i_ino(sk) : 0;
-	ch->peer = first_guess(ch);
+	ch->peer = ch->listening || ch->unborn ? DISTSNAP_PEER_CONNECTING :
+						  first_guess(ch);
 	ch->probe_due = ch->peer == DISTSNAP_PEER_UNKNOWN;
-	ch->probes = DS_PROBES;
-	ch->next = jiffies;
-	ch->backoff = DS_PROBE_MIN;
-
-	spin_lock_bh(&table_lock);
-	old = ds_channel_find_rcu(sk);	/* another group was faster */
-	if (!old)
-		hlist_add_head_rcu(&ch->hash, &table[hash_ptr(sk, TABLE_BITS)]);
-	spin_unlock_bh(&table_lock);
-	if (old) {
-		ds_member_put(m);
-		ds_free(channel, ch);
+	ours = ch->probe_due;
+	/* Under the socket's lock: it is born after this, or was before. */
+	rcu_read_lock();
+	busy = !insert(ch);
+	ds_channel_unlock_sock(ch);
+	rcu_read_unlock();
+	if (busy)
 		return -EBUSY;
-	}
-	sock_hold(sk);
-	spin_lock_bh(&m->lock);
-	list_add_tail(&ch->node, &m->channels);
-	m->n_channels++;
-	spin_unlock_bh(&m->lock);
-	if (ch->probe_due)
+	if (ours)
 		ds_group_wake(m->group, 0);
 	return 1;
+}
+
+/**
+ * ds_channel_adopt() - track a socket at the moment of its birth
+ * @m: the member
+ * @sk: begins to listen or to connect, or was just accepted by the kernel
+ * @state: what its state becomes
+ * @peer: what its peer is
+ *
+ * Context: the socket's lock, in process context or softirq; RCU.
+ *
+ * Return: 1, or 0 when it is another's already, or -ENOMEM: the next look into the
+ * file tables finds it.
+ */
+int ds_channel_adopt(struct ds_member *m, struct sock *sk, int state,
+		     enum distsnap_peer peer)
+{
+	struct ds_channel *ch = ds_new(channel, GFP_ATOMIC | __GFP_NOWARN);
+
+	if (!ch) {
+		ds_count(m->group->dn, births_missed);
+		return -ENOMEM;
+	}
+	init(ch, m, sk, state);
+	ch->peer = peer;
+	return insert(ch);
+}
+
+/**
+ * ds_channel_born() - a connection is established: it has addresses and numbers
+ * @ch: was in SYN_SENT, or was just adopted
+ *
+ * Context: the socket's lock, RCU.
+ */
+void ds_channel_born(struct ds_channel *ch)
+{
+	struct ds_member *m = ch->member;
+
+	spin_lock_bh(&m->lock);
+	ch->unborn = false;
+	ds_channel_identify(ch);
+	if (is_unsupported(ch))
+		ch->peer = DISTSNAP_PEER_UNSUPPORTED;
+	else if (ch->peer == DISTSNAP_PEER_CONNECTING ||
+		 !ds_group_allows_rcu(m->group, &ch->daddr))
+		ch->peer = DISTSNAP_PEER_EXTERNAL;
+	if (ch->peer != DISTSNAP_PEER_MEMBER)
+		ch->greeting = false;
+	ch->next = jiffies + ch->backoff;
+	spin_unlock_bh(&m->lock);
+	if (ch->greeting)
+		ds_channel_reserve(ch);
 }
 
 /**
@@ -234,6 +331,7 @@ int ds_channel_track(struct ds_member *m, struct sock *sk)
 void ds_channel_untrack(struct ds_channel *ch)
 {
 	struct ds_member *m = ch->member;
+	struct ds_cut *tomb;
 
 	lockdep_assert_held(&m->mutex);
 	ds_channel_unreserve(ch);
@@ -241,10 +339,14 @@ void ds_channel_untrack(struct ds_channel *ch)
 	hlist_del_rcu(&ch->hash);
 	spin_unlock_bh(&table_lock);
 	spin_lock_bh(&m->lock);
+	tomb = ch->tomb;
+	ch->tomb = NULL;
 	ch->cut = NULL;
 	list_del(&ch->node);
-	m->n_channels--;
+	m->n_channels -= !ch->listening;
 	spin_unlock_bh(&m->lock);
+	if (tomb)
+		ds_free(cut, tomb);
 	ds_channel_put(ch);
 }
 
@@ -341,8 +443,77 @@ void ds_channel_recheck(struct ds_channel *ch)
 /* Is this peer one whose marker and answer a snapshot waits for? */
 bool ds_channel_waits_for_peer(const struct ds_channel *ch)
 {
-	return ch->peer == DISTSNAP_PEER_MEMBER ||
-	       ch->peer == DISTSNAP_PEER_UNKNOWN;
+	return !ch->unborn && (ch->peer == DISTSNAP_PEER_MEMBER ||
+			       ch->peer == DISTSNAP_PEER_UNKNOWN);
+}
+
+/**
+ * ds_channel_ends() - TCP has accepted the peer's FIN, or is done with the socket
+ * @ch: the channel
+ * @state: what its state becomes
+ *
+ * A FIN in order is behind the last byte that will ever come: it closes the
+ * incoming direction as a marker does.  It was sent before the peer's recording,
+ * or it would have borne the marker.
+ *
+ * Context: the socket's lock, RCU.
+ */
+void ds_channel_ends(struct ds_channel *ch, int state)
+{
+	struct ds_member *m = ch->member;
+	bool over = state == TCP_CLOSE;
+	struct ds_cut *cut;
+
+	spin_lock_bh(&m->lock);
+	cut = ch->cut;
+	if (m->gone || ch->unborn || ch->tomb)
+		goto out;
+	ch->fin_in = !over || sock_flag(ch->sk, SOCK_DONE);
+	ch->fin_out = over && (1 << ch->sk->sk_state) &
+			      (TCPF_FIN_WAIT1 | TCPF_FIN_WAIT2 | TCPF_CLOSING |
+			       TCPF_LAST_ACK);
+	if (over && ds_channel_waits_for_peer(ch))
+		ch->tomb = ds_cut_bury(ch);
+	if (!cut || !cut->captured)
+		goto out;
+	cut->fin |= ch->fin_in;
+	if (cut->pending_in)
+		cut->marker = tcp_sk(ch->sk)->rcv_nxt;
+	ds_record_settled(cut->rec, cut, true, DISTSNAP_CUT_CLOSED |
+			  (ch->fin_in ? 0 : DISTSNAP_CUT_SHORT));
+	if (over)
+		ds_record_settled(cut->rec, cut, false, DISTSNAP_CUT_LEFT);
+	ds_group_wake(m->group, 0);
+out:
+	spin_unlock_bh(&m->lock);
+}
+
+/* Has the socket been connected anew meanwhile? */
+static bool is_another(const struct ds_channel *ch)
+{
+	const struct inet_sock *inet = inet_sk(ch->sk);
+
+	if (READ_ONCE(ch->stale))
+		return true;
+	if (ch->listening)
+		return false;
+	return READ_ONCE(ch->sk->sk_state) != TCP_CLOSE && !READ_ONCE(ch->unborn) &&
+	       (READ_ONCE(inet->inet_sport) != ch->sport ||
+		READ_ONCE(inet->inet_dport) != ch->dport);
+}
+
+/* Is TCP done with the socket?  A listen() or connect() may have just begun. */
+static bool is_over(struct ds_channel *ch)
+{
+	bool over = READ_ONCE(ch->sk->sk_state) == TCP_CLOSE;
+
+	if (!over || (!READ_ONCE(ch->unborn) && !ch->listening))
+		return over;
+	if (!ds_channel_lock_sock(ch))
+		return false;
+	over = ch->sk->sk_state == TCP_CLOSE;
+	ds_channel_unlock_sock(ch);
+	return over;
 }
 
 /**
@@ -358,19 +529,31 @@ bool ds_channel_waits_for_peer(const struct ds_channel *ch)
 bool ds_channel_bury(struct ds_channel *ch)
 {
 	struct ds_member *m = ch->member;
+	struct ds_cut *cut, *tomb;
 
-	/* Closed, or connected anew meanwhile. */
-	if (READ_ONCE(ch->sk->sk_state) != TCP_CLOSE &&
-	    READ_ONCE(inet_sk(ch->sk)->inet_sport) == ch->sport &&
-	    READ_ONCE(inet_sk(ch->sk)->inet_dport) == ch->dport)
+	if (!is_over(ch) && !is_another(ch))
+		return false;
+	/* What has arrived can still be read. */
+	if (!is_another(ch) && !ch->unborn && !ch->listening && !sock_flag(ch->sk, SOCK_DEAD) &&
+	    !skb_queue_empty_lockless(&ch->sk->sk_receive_queue))
 		return false;
 	spin_lock_bh(&m->lock);
-	if (ch->cut && (ch->cut->pending_in || ch->cut->pending_out)) {
-		ds_count(m->group->dn, gone);
-		ds_record_settled(ch->cut->rec, ch->cut, true, DISTSNAP_CUT_GONE);
-		ds_record_settled(ch->cut->rec, ch->cut, false, DISTSNAP_CUT_GONE);
+	tomb = ch->tomb;
+	ch->tomb = NULL;
+	cut = ch->cut;
+	if (cut && (cut->pending_in || cut->pending_out)) {
+		if (!tomb)
+			ds_count(m->group->dn, gone);
+		ds_record_settled(cut->rec, cut, true, DISTSNAP_CUT_GONE);
+		ds_record_settled(cut->rec, cut, false, DISTSNAP_CUT_GONE);
+		if (tomb && !cut->captured) {
+			ch->cut = NULL;
+			ds_cut_remove(cut);
+		}
 	}
 	spin_unlock_bh(&m->lock);
+	if (tomb)
+		ds_member_bury(m, tomb);
 	ds_channel_untrack(ch);
 	return true;
 }
@@ -387,13 +570,27 @@ void ds_channel_tick(struct ds_channel *ch, unsigned long now,
 		     unsigned long *next)
 {
 	struct ds_member *m = ch->member;
-	bool speak = false, marking, unknown, due;
+	bool speak = false, marking, unknown, greeting, due;
 
 	if (ds_channel_bury(ch))
 		return;
 	due = time_after_eq(now, ch->next);
 	spin_lock_bh(&m->lock);
+	if (ch->unborn) {
+		spin_unlock_bh(&m->lock);
+		return;
+	}
 	marking = ds_is_marking(&m->colour, &ch->ends);
+	if (marking && due && ch->cut && !ch->cut->pending_in && ch->cut->pending_out &&
+	    ch->cut->fin && !ch->answers--) {
+		ds_count(m->group->dn, fin_unanswered);
+		ds_record_settled(ch->cut->rec, ch->cut, false, DISTSNAP_CUT_LEFT);
+		ds_group_wake(m->group, 0);
+	}
+	if (ch->greeting && due) {
+		ch->probe_due = ch->probes;
+		ch->greeting = ch->probes;
+	}
 	if (ch->peer == DISTSNAP_PEER_UNKNOWN && !marking && due) {
 		if (!ch->probes) {
 			ch->peer = DISTSNAP_PEER_EXTERNAL;
@@ -409,12 +606,13 @@ void ds_channel_tick(struct ds_channel *ch, unsigned long now,
 	if (ds_answer_waits(&m->colour, &ch->ends) || ch->reply_due)
 		speak = true;
 	unknown = ch->peer == DISTSNAP_PEER_UNKNOWN;
+	greeting = ch->greeting;
 	spin_unlock_bh(&m->lock);
 
 	if (speak) {
 		if (marking && due)
 			ds_count(m->group->dn, markers_repeated);
-		if ((marking || unknown) && due) {
+		if ((marking || unknown || greeting) && due) {
 			ch->next = now + ch->backoff;
 			ch->backoff = min_t(unsigned long, ch->backoff * 2,
 					    DS_MARKER_MAX);
@@ -422,8 +620,8 @@ void ds_channel_tick(struct ds_channel *ch, unsigned long now,
 		if (!ds_channel_speak(ch) && time_after(*next, now + 1))
 			*next = now + 1;
 	}
-	if ((marking || unknown) && time_after(*next, ch->next))
+	if ((marking || unknown || greeting) && time_after(*next, ch->next))
 		*next = ch->next;
-	if (!marking && READ_ONCE(ch->room) && READ_ONCE(m->colour.phase) == DS_IDLE)
+	if (!marking && !greeting && READ_ONCE(ch->room) && READ_ONCE(m->colour.phase) == DS_IDLE)
 		ds_channel_unreserve(ch);
 }

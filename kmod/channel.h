@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A connection of a member: a tracked socket. */
+/*
+ * A connection of a member: a tracked socket.  A listening socket is tracked as
+ * well, in another list: it stands for the connections that are not born yet.
+ */
 #ifndef _DISTSNAP_CHANNEL_H
 #define _DISTSNAP_CHANNEL_H
 
@@ -20,6 +23,14 @@
  * @isn: our initial sequence number; with @peer_isn it identifies the
  *	connection on both hosts, behind any NAT
  * @isn_unclear: @isn may be one too high
+ * @listening: a listening socket
+ * @unborn: it is in SYN_SENT: neither the addresses nor the numbers are known;
+ *	member->lock
+ * @fin_in: the socket is closed, after the peer's FIN; @fin_out: and ours
+ * @tomb: what is left of it, if no record has it; member->lock
+ * @stale: the socket connects anew: it is another connection now
+ * @greeting: until the peer has certainly seen one, each segment carries a probe:
+ *	the peer must not take us for one of another colour; member->lock
  * @ends: see snapshot.h; member->lock
  * @cut: the open cut, or NULL; member->lock
  * @peer: what the other end is; member->lock
@@ -31,6 +42,7 @@
  * @room: header room is reserved; the socket's lock
  * @cookie: the MTU that the socket knew then; the socket's lock
  * @ext_hdr_len: icsk_ext_hdr_len with the room; the socket's lock
+ * @answers: how often a marker is repeated to a peer that has closed; member->lock
  * @next: when the timer acts again (jiffies); member->mutex
  * @backoff: jiffies between repeated markers; member->mutex
  */
@@ -50,9 +62,16 @@ struct ds_channel {
 	u32 isn;
 	u32 peer_isn;
 	bool isn_unclear;
+	bool listening;
+	bool unborn;
+	bool greeting;
+	bool stale;
+	bool fin_in;
+	bool fin_out;
 	u64 inode;
 	struct ds_ends ends;
 	struct ds_cut *cut;
+	struct ds_cut *tomb;
 	enum distsnap_peer peer;
 	bool probe_due;
 	bool reply_due;
@@ -61,15 +80,24 @@ struct ds_channel {
 	bool room;
 	u32 cookie;
 	u16 ext_hdr_len;
+	u8 answers;
 	unsigned long next;
 	unsigned long backoff;
 };
 
 #define DS_PROBES		5
+#define DS_ANSWERS		8	/* two seconds */
 #define DS_PROBES_AGAIN		60	/* it was a member: it may be busy */
 
 struct ds_channel *ds_channel_find_rcu(const struct sock *sk);
 int ds_channel_track(struct ds_member *m, struct sock *sk);
+int ds_channel_adopt(struct ds_member *m, struct sock *sk, int state,
+		     enum distsnap_peer peer);
+void ds_channel_born(struct ds_channel *ch);
+u16 ds_channel_addresses(const struct sock *sk, struct in6_addr *here,
+			 struct in6_addr *there);
+void ds_channel_identify(struct ds_channel *ch);
+void ds_channel_ends(struct ds_channel *ch, int state);
 bool ds_channel_bury(struct ds_channel *ch);
 void ds_channel_untrack(struct ds_channel *ch);
 bool ds_channel_get_maybe_zero(struct ds_channel *ch);

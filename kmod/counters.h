@@ -44,6 +44,15 @@
 	X(aborted)		/* recordings given up */			\
 	X(refused_peer)		/* NAKs received */				\
 	X(missed)		/* channels overtaken by a newer epoch */	\
+	X(levelled)		/* handshakes that waited for a newer epoch */	\
+	X(levelled_skip)	/* ... whose newer epoch was over already */	\
+	X(cookies)		/* handshakes known by a SYN cookie only */	\
+	X(born_in_cut)		/* connections born between two recordings */	\
+	X(births_late)		/* ... waited for in vain */			\
+	X(births_missed)	/* new sockets not tracked at once: memory */	\
+	X(buried)		/* tombstones of ended connections */		\
+	X(tombs_missed)		/* ... there was no memory or room for */	\
+	X(fin_unanswered)	/* markers that a peer that closed left so */	\
 	X(gone)			/* connections that died with a cut open */	\
 	X(expired)		/* records whose channels stayed open */
 

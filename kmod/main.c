@@ -9,6 +9,7 @@
 
 #include "group.h"
 #include "hooks.h"
+#include "life.h"
 #include "netlink.h"
 #include "objects.h"
 #include "park.h"
@@ -35,11 +36,16 @@ static int __init ds_init(void)
 	err = ds_notifier_init();
 	if (err)
 		goto err_pernet;
-	err = ds_netlink_init();
+	err = ds_life_init();
 	if (err)
 		goto err_notifier;
+	err = ds_netlink_init();
+	if (err)
+		goto err_life;
 	return 0;
 
+err_life:
+	ds_life_exit();
 err_notifier:
 	ds_notifier_exit();
 err_pernet:
@@ -58,6 +64,7 @@ err_objects:
 static void __exit ds_exit(void)
 {
 	ds_netlink_exit();
+	ds_life_exit();
 	ds_notifier_exit();	/* replays every device: the groups must be there */
 	ds_pernet_exit();
 	destroy_workqueue(ds_wq);

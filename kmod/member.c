@@ -47,6 +47,25 @@ struct ds_member *ds_member_by_pid(struct ds_group *g, struct pid *pid)
 	return NULL;
 }
 
+/**
+ * ds_member_of_rcu() - the member that a process is
+ * @dn: the node
+ * @pid: the thread group's pid
+ *
+ * Context: RCU read side, in which the result is valid.
+ */
+struct ds_member *ds_member_of_rcu(struct ds_net *dn, const struct pid *pid)
+{
+	struct ds_member *m;
+	struct ds_group *g;
+
+	list_for_each_entry_rcu(g, &dn->groups, node)
+		list_for_each_entry_rcu(m, &g->members, node)
+			if (m->pid == pid)
+				return m;
+	return NULL;
+}
+
 /* Context: group->mutex. */
 struct ds_member *ds_member_by_id(struct ds_group *g, u32 id)
 {
@@ -89,9 +108,11 @@ struct ds_member *ds_member_join(struct ds_group *g, struct pid *pid,
 	refcount_set(&m->ref, 1);
 	mutex_init(&m->mutex);
 	INIT_LIST_HEAD(&m->channels);
+	INIT_LIST_HEAD(&m->listeners);
+	INIT_LIST_HEAD(&m->tombs);
 	spin_lock_init(&m->lock);
 	spin_lock_bh(&g->lock);
-	m->colour.consumed = g->last;
+	m->colour.consumed = m->colour.level = g->last;
 	spin_unlock_bh(&g->lock);
 	ds_queue_init(&m->hold, DS_HOLD);
 	ds_queue_init(&m->gate, DS_GATE);
@@ -100,7 +121,7 @@ struct ds_member *ds_member_join(struct ds_group *g, struct pid *pid,
 	init_completion(&m->answered);
 	init_waitqueue_head(&m->ended);
 
-	list_add_tail(&m->node, &g->members);
+	list_add_tail_rcu(&m->node, &g->members);
 	g->n_members++;
 	mutex_lock(&m->mutex);
 	err = ds_member_scan(m);
@@ -160,9 +181,13 @@ void ds_member_leave(struct ds_member *m)
 	while (!list_empty(&m->channels))
 		ds_channel_untrack(list_first_entry(&m->channels,
 						    struct ds_channel, node));
+	while (!list_empty(&m->listeners))
+		ds_channel_untrack(list_first_entry(&m->listeners,
+						    struct ds_channel, node));
+	ds_member_forget(m, true);
 	mutex_unlock(&m->mutex);
 
-	list_del(&m->node);
+	list_del_rcu(&m->node);
 	g->n_members--;
 	/* A segment on its way through the hooks may still have met a channel. */
 	synchronize_rcu();
@@ -230,14 +255,17 @@ static int find_in_file(const void *p, struct file *file, unsigned int fd)
 	if (!sk || sk->sk_type != SOCK_STREAM || sk->sk_protocol != IPPROTO_TCP ||
 	    (sk->sk_family != AF_INET && sk->sk_family != AF_INET6))
 		return 0;
-	if (!net_eq(sock_net(sk), f->net))
+	if (!net_eq(sock_net(sk), f->net)) {
 		f->unseen++;
-	else if (READ_ONCE(sk->sk_state) == TCP_LISTEN)
-		find_unaccepted(f, sk);
-	else if (READ_ONCE(sk->sk_state) != TCP_CLOSE)
+		return 0;
+	}
+	if (READ_ONCE(sk->sk_state) != TCP_CLOSE)
 		find(f, sk);
-	else if (!skb_queue_empty_lockless(&sk->sk_receive_queue))
+	else if (!skb_queue_empty_lockless(&sk->sk_receive_queue) &&
+		 !ds_channel_find_rcu(sk))
 		f->unseen++;
+	if (READ_ONCE(sk->sk_state) == TCP_LISTEN)
+		find_unaccepted(f, sk);
 	return 0;
 }
 
@@ -350,6 +378,48 @@ void ds_member_abort(struct ds_member *m, u32 epoch)
 	m->abort = epoch;
 	spin_unlock_bh(&m->lock);
 	complete(&m->answered);
+}
+
+/* Each is a part of every record: the oldest give way. */
+#define TOMBS_MAX	1024
+
+/* ds_member_bury() - keep a tombstone for a while; context: member->mutex */
+void ds_member_bury(struct ds_member *m, struct ds_cut *tomb)
+{
+	struct ds_cut *oldest;
+
+	lockdep_assert_held(&m->mutex);
+	ds_count(m->group->dn, buried);
+	list_add_tail(&tomb->node, &m->tombs);
+	if (++m->n_tombs <= TOMBS_MAX)
+		return;
+	ds_count(m->group->dn, tombs_missed);
+	oldest = list_first_entry(&m->tombs, struct ds_cut, node);
+	list_del(&oldest->node);
+	m->n_tombs--;
+	ds_free(cut, oldest);
+}
+
+/**
+ * ds_member_forget() - forget the tombstones that no open snapshot can need
+ * @m: the member
+ * @all: all of them
+ *
+ * Context: process, member->mutex.
+ */
+void ds_member_forget(struct ds_member *m, bool all)
+{
+	unsigned long age = msecs_to_jiffies(READ_ONCE(m->group->limits.snap_max));
+	struct ds_cut *tomb, *tmp;
+
+	lockdep_assert_held(&m->mutex);
+	list_for_each_entry_safe(tomb, tmp, &m->tombs, node) {
+		if (!all && time_before(jiffies, tomb->died + age))
+			break;
+		list_del(&tomb->node);
+		m->n_tombs--;
+		ds_free(cut, tomb);
+	}
 }
 
 /* ds_member_drain() - let go what waited; context: process, member->mutex */

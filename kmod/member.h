@@ -20,17 +20,25 @@
  * @ref: channels, parked threads and works hold references
  * @mutex: recording, tracking and leaving; process context, held for a whole
  *	recording
- * @channels: struct ds_channel; changed under @mutex and @lock, so either will do
+ * @channels: struct ds_channel.  Added under @lock, where a softirq gives birth
+ *	to one, with list_add_tail_rcu(); deleted under @mutex and @lock.  So either
+ *	will do to walk it
+ * @listeners: the same of listening sockets
  * @lock: all that follows and the ends and cuts of all channels; BH.  Nothing
  *	sleeps and no socket is locked under it
  * @colour: see snapshot.h
  * @rec: the record of the current or last epoch until it is finished
  * @next_rec: the record of the epoch in @colour until the worker takes it
  * @triggered: when; @flags: DISTSNAP_F_* of the trigger
+ * @recorded_light: the last recording had no image
+ * @published_us: when it was recorded last (tcp_clock_us())
+ * @late_births: connections that may still be born of handshakes that were under
+ *	way then; while there are any, a direction is pending
  * @hold: incoming segments that wait
  * @gate: outgoing segments that wait
  * @gone: has left the group; not to be recorded any more
  * @abort: an epoch that somebody wants aborted
+ * @tombs: struct ds_cut, of connections that ended lately; @n_tombs; @mutex
  * @unseen: sockets of the member that cannot be recorded, at the last scan:
  *	MPTCP, closed with bytes unread, or of another namespace; @mutex
  * @asking: the agent is asked for the local state of the epoch in @colour
@@ -51,6 +59,9 @@ struct ds_member {
 	struct rcu_head rcu;
 	struct mutex mutex;
 	struct list_head channels;
+	struct list_head listeners;
+	struct list_head tombs;
+	unsigned int n_tombs;
 	unsigned int n_channels;
 	spinlock_t lock;
 	struct ds_colour colour;
@@ -58,6 +69,9 @@ struct ds_member {
 	struct ds_record *next_rec;
 	ktime_t triggered;
 	u32 flags;
+	bool recorded_light;
+	u64 published_us;
+	unsigned int late_births;
 	struct ds_queue hold;
 	struct ds_queue gate;
 	bool gone;
@@ -79,11 +93,14 @@ void ds_member_leave(struct ds_member *m);
 void ds_member_get(struct ds_member *m);
 void ds_member_put(struct ds_member *m);
 struct ds_member *ds_member_by_pid(struct ds_group *g, struct pid *pid);
+struct ds_member *ds_member_of_rcu(struct ds_net *dn, const struct pid *pid);
 struct ds_member *ds_member_by_id(struct ds_group *g, u32 id);
 bool ds_member_is_dead(const struct ds_member *m);
 int ds_member_scan(struct ds_member *m);
 bool ds_member_trigger(struct ds_member *m, u32 epoch, bool light);
 void ds_member_record(struct kthread_work *work);
+void ds_member_bury(struct ds_member *m, struct ds_cut *tomb);
+void ds_member_forget(struct ds_member *m, bool all);
 void ds_member_drain(struct ds_member *m);
 bool ds_member_given_up(struct ds_member *m);
 void ds_member_abort(struct ds_member *m, u32 epoch);

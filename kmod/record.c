@@ -12,6 +12,7 @@
 #include "netlink.h"
 #include "objects.h"
 #include "record.h"
+#include "timers.h"
 
 /* ds_snap_find() - the snapshot of an epoch; context: group->mutex */
 struct ds_snap *ds_snap_find(struct ds_group *g, u32 epoch)
@@ -115,19 +116,24 @@ void ds_threads_free(struct ds_thread *threads, unsigned int n)
 	kvfree(threads);
 }
 
-static void free_record(struct ds_record *rec)
+static void free_cut(struct ds_cut *cut)
 {
-	struct ds_cut *cut, *tmp;
 	struct sk_buff *skb;
 	unsigned int i;
 
-	list_for_each_entry_safe(cut, tmp, &rec->cuts, node) {
-		for (i = 0; i < DS_ORIGINS; i++)
-			while ((skb = __skb_dequeue(&cut->q[i])))
-				ds_forget(cut, skb);
-		if (!ds_mutant(leak_cut))
-			ds_free(cut, cut);
-	}
+	for (i = 0; i < DS_ORIGINS; i++)
+		while ((skb = __skb_dequeue(&cut->q[i])))
+			ds_forget(cut, skb);
+	if (!ds_mutant(leak_cut))
+		ds_free(cut, cut);
+}
+
+static void free_record(struct ds_record *rec)
+{
+	struct ds_cut *cut, *tmp;
+
+	list_for_each_entry_safe(cut, tmp, &rec->cuts, node)
+		free_cut(cut);
 	ds_threads_free(rec->threads, rec->n_threads);
 	free_reasons(&rec->reasons);
 	put_pid(rec->pid);
@@ -251,6 +257,7 @@ void ds_record_detach(struct ds_member *m, enum distsnap_state state)
 	spin_lock_bh(&m->lock);
 	rec = m->rec;
 	m->rec = NULL;
+	m->late_births = 0;
 	list_for_each_entry(ch, &m->channels, node) {
 		if (ch->cut)
 			ch->cut->logging = false;
@@ -296,23 +303,34 @@ void ds_record_settled(struct ds_record *rec, struct ds_cut *cut, bool in,
 	rec->pending--;
 }
 
-/**
- * ds_cut_create() - begin to observe a connection for a record
- * @rec: the record
- * @ch: the channel; from now on what comes in is logged
- *
- * Context: process, member->mutex.
- */
-struct ds_cut *ds_cut_create(struct ds_record *rec, struct ds_channel *ch)
+/* ds_record_born() - one less that may still be born; context: member->lock */
+void ds_record_born(struct ds_member *m)
 {
-	struct ds_cut *cut = ds_new(cut, GFP_KERNEL);
-	struct ds_member *m = ch->member;
+	lockdep_assert_held(&m->lock);
+	if (m->late_births && !--m->late_births && m->rec) {
+		m->rec->pending--;
+		ds_group_wake(m->group, 0);
+	}
+}
+
+static struct ds_cut *new_cut(struct ds_channel *ch, gfp_t gfp)
+{
+	struct ds_cut *cut = ds_new(cut, gfp);
 	unsigned int i;
 
 	if (!cut)
 		return NULL;
-	cut->rec = rec;
 	cut->channel = ch->id;
+	cut->unborn = ch->unborn;
+	cut->inode = ch->inode;
+	for (i = 0; i < DS_ORIGINS; i++)
+		__skb_queue_head_init(&cut->q[i]);
+	return cut;
+}
+
+static void copy_identity(struct ds_cut *cut, const struct ds_channel *ch)
+{
+	cut->unborn = ch->unborn;
 	cut->saddr = ch->saddr;
 	cut->daddr = ch->daddr;
 	cut->sport = ch->sport;
@@ -320,31 +338,176 @@ struct ds_cut *ds_cut_create(struct ds_record *rec, struct ds_channel *ch)
 	cut->family = ch->family;
 	cut->isn = ch->isn;
 	cut->peer_isn = ch->peer_isn;
-	cut->inode = ch->inode;
-	for (i = 0; i < DS_ORIGINS; i++)
-		__skb_queue_head_init(&cut->q[i]);
+	cut->peer = ch->unborn ? DISTSNAP_PEER_CONNECTING : ch->peer;
+}
 
-	ds_channel_recheck(ch);
-	spin_lock_bh(&m->lock);
-	cut->peer = ch->peer;
-	if (ds_channel_waits_for_peer(ch)) {
-		cut->pending_in = true;
-		cut->pending_out = true;
-		rec->pending += 2;
-		cut->logging = !ds_mutant(late_log);
-		if (ch->ends.in_epoch == m->colour.current_epoch) {
-			cut->marker = ch->ends.in_anchor;
-			ds_record_settled(rec, cut, true, DISTSNAP_CUT_CLOSED);
-		} else if (ds_epoch_after(ch->ends.in_epoch,
-					  m->colour.current_epoch)) {
-			ds_record_settled(rec, cut, true, DISTSNAP_CUT_MISSED);
-		}
+/**
+ * ds_cut_begin() - observe a connection: from now on what comes in is logged
+ * @cut: its cut
+ * @ch: the channel
+ *
+ * Context: member->lock.
+ */
+void ds_cut_begin(struct ds_cut *cut, struct ds_channel *ch)
+{
+	struct ds_record *rec = cut->rec;
+	u32 epoch = rec->snap->epoch;
+
+	lockdep_assert_held(&ch->member->lock);
+	copy_identity(cut, ch);
+	if (!ds_channel_waits_for_peer(ch))
+		return;
+	cut->pending_in = true;
+	cut->pending_out = true;
+	rec->pending += 2;
+	cut->logging = !ds_mutant(late_log);
+	if (ch->ends.in_epoch == epoch) {
+		cut->marker = ch->ends.in_anchor;
+		ds_record_settled(rec, cut, true, DISTSNAP_CUT_CLOSED);
+	} else if (ds_epoch_after(ch->ends.in_epoch, epoch)) {
+		ds_record_settled(rec, cut, true, DISTSNAP_CUT_MISSED);
 	}
+}
+
+static void add_cut(struct ds_record *rec, struct ds_channel *ch, struct ds_cut *cut)
+{
+	cut->rec = rec;
+	ch->answers = DS_ANSWERS;
+	ds_cut_begin(cut, ch);
 	list_add_tail(&cut->node, &rec->cuts);
 	rec->n_cuts++;
 	ch->cut = cut;
+}
+
+/**
+ * ds_cut_create() - the cut of a connection in a record
+ * @rec: the record
+ * @ch: the channel
+ *
+ * Context: process, member->mutex.
+ */
+struct ds_cut *ds_cut_create(struct ds_record *rec, struct ds_channel *ch)
+{
+	struct ds_member *m = ch->member;
+	struct ds_cut *cut;
+
+	if (!ch->inode && ch->sk->sk_socket)
+		ch->inode = sock_i_ino(ch->sk);
+	cut = new_cut(ch, GFP_KERNEL);
+	if (!cut)
+		return NULL;
+	ds_channel_recheck(ch);
+	spin_lock_bh(&m->lock);
+	add_cut(rec, ch, cut);
 	spin_unlock_bh(&m->lock);
 	return cut;
+}
+
+/**
+ * ds_cut_bury() - the tombstone of a connection, which its peer may still have
+ * @ch: the channel, whose socket ends now
+ *
+ * Context: the socket's lock, member->lock.
+ *
+ * Return: it, or NULL without memory: should its peer have recorded the
+ * connection, the snapshot will be incomplete.
+ */
+struct ds_cut *ds_cut_bury(struct ds_channel *ch)
+{
+	struct ds_cut *tomb = new_cut(ch, GFP_ATOMIC | __GFP_NOWARN);
+
+	lockdep_assert_held(&ch->member->lock);
+	if (!tomb) {
+		ds_count(ch->member->group->dn, tombs_missed);
+		return NULL;
+	}
+	copy_identity(tomb, ch);
+	ds_capture_final(ch, tomb);
+	tomb->died = jiffies;
+	return tomb;
+}
+
+/**
+ * ds_cut_remove() - take the cut of a connection that ended before it was captured
+ *	out of its record: its tombstone takes its place
+ * @cut: settled
+ *
+ * Context: process, member->mutex, member->lock.
+ */
+void ds_cut_remove(struct ds_cut *cut)
+{
+	list_del(&cut->node);
+	cut->rec->n_cuts--;
+	free_cut(cut);
+}
+
+/**
+ * ds_record_tombs() - the tombstones of a member become part of its record
+ * @m: the member, captured
+ * @rec: its record
+ *
+ * A peer that recorded before the end of a connection has a cut of it.
+ *
+ * Context: process, member->mutex.
+ */
+int ds_record_tombs(struct ds_member *m, struct ds_record *rec)
+{
+	unsigned long age = msecs_to_jiffies(READ_ONCE(m->group->limits.snap_max));
+	struct ds_cut *tomb, *cut;
+	unsigned int i;
+
+	lockdep_assert_held(&m->mutex);
+	list_for_each_entry(tomb, &m->tombs, node) {
+		if (ds_mutant(no_tombs) || time_after(jiffies, tomb->died + age))
+			continue;
+		cut = ds_new(cut, GFP_KERNEL);
+		if (!cut)
+			return -ENOMEM;
+		*cut = *tomb;
+		cut->rec = rec;
+		for (i = 0; i < DS_ORIGINS; i++)
+			__skb_queue_head_init(&cut->q[i]);
+		spin_lock_bh(&m->lock);
+		list_add_tail(&cut->node, &rec->cuts);
+		rec->n_cuts++;
+		spin_unlock_bh(&m->lock);
+	}
+	return 0;
+}
+
+/**
+ * ds_cut_born() - the cut of a connection that was born after the recording
+ * @rec: the record, published and open
+ * @ch: the channel, of which no byte has come or gone
+ *
+ * At the recording both directions stood at their beginning.
+ *
+ * Context: member->lock.
+ */
+void ds_cut_born(struct ds_record *rec, struct ds_channel *ch)
+{
+	struct ds_member *m = ch->member;
+	struct ds_cut *cut = new_cut(ch, GFP_ATOMIC | __GFP_NOWARN);
+
+	lockdep_assert_held(&m->lock);
+	if (!cut) {
+		ds_count(m->group->dn, births_missed);
+		return;
+	}
+	cut->flags = DISTSNAP_CUT_BORN;
+	cut->tcp_state = TCP_SYN_RECV;
+	cut->snd_una = ch->isn + 1;
+	cut->rcv_nxt = ch->peer_isn + 1;
+	cut->born = true;
+	cut->captured = true;
+	add_cut(rec, ch, cut);
+	ch->ends.out_light = rec->snap->flags & DISTSNAP_F_LIGHT;
+	ch->ends.out_epoch = rec->snap->epoch;
+	ch->ends.out_anchor = ch->isn + 1;
+	ch->ends.out_state = DS_OUT_ARMED;
+	ch->backoff = DS_MARKER_MIN;
+	ch->next = jiffies + ch->backoff;
+	ds_group_wake(m->group, 0);
 }
 
 /**

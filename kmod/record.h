@@ -69,7 +69,8 @@ struct ds_snap {
  * @member: id, @name and @pid say whose it is; the member may be gone
  * @state: enum distsnap_state; also read under member->lock
  * @flags: DISTSNAP_F_IMAGE
- * @pending: directions neither closed nor answered; member->lock
+ * @pending: directions neither closed nor answered, and one while connections may
+ *	still be born of handshakes that were under way; member->lock
  * @cuts: struct ds_cut
  * @threads: array of @n_threads
  */
@@ -96,14 +97,18 @@ struct ds_record {
 
 /**
  * struct ds_cut - one connection at the instant of its member's recording
- * @node: in record->cuts
+ * @node: in record->cuts, or a tombstone in member->tombs
  * @rec: its record
+ * @died: of a tombstone (jiffies)
  * @channel: id of the connection; the addresses and the rest are copies
  * @flags: DISTSNAP_CUT_*; member->lock
  * @pending_in: the incoming direction is still open; member->lock
  * @pending_out: our marker is not answered yet; member->lock
  * @logging: clone what comes in; member->lock
  * @captured: positions and queues are set; member->lock
+ * @unborn: the connection was in SYN_SENT
+ * @born: it was not even that: it is logged from its first byte on
+ * @fin: the peer's FIN is in; member->lock
  * @log_lost: the log has a hole; member->lock
  * @rcv_nxt: sequence number of @in_next, to convert others
  * @marker: sequence number of the peer's anchor, with CUT_CLOSED
@@ -112,6 +117,7 @@ struct ds_record {
 struct ds_cut {
 	struct list_head node;
 	struct ds_record *rec;
+	unsigned long died;
 	u32 channel;
 	struct in6_addr saddr;
 	struct in6_addr daddr;
@@ -128,6 +134,9 @@ struct ds_cut {
 	bool pending_out;
 	bool logging;
 	bool captured;
+	bool unborn;
+	bool born;
+	bool fin;
 	bool log_lost;
 	u32 snd_una;
 	u32 rcv_nxt;
@@ -170,7 +179,13 @@ struct ds_record *ds_record_create(struct ds_snap *snap, struct ds_member *m);
 void ds_record_detach(struct ds_member *m, enum distsnap_state state);
 void ds_record_settled(struct ds_record *rec, struct ds_cut *cut, bool in,
 		       u32 flags);
+void ds_record_born(struct ds_member *m);
 struct ds_cut *ds_cut_create(struct ds_record *rec, struct ds_channel *ch);
+void ds_cut_begin(struct ds_cut *cut, struct ds_channel *ch);
+struct ds_cut *ds_cut_bury(struct ds_channel *ch);
+void ds_cut_remove(struct ds_cut *cut);
+int ds_record_tombs(struct ds_member *m, struct ds_record *rec);
+void ds_cut_born(struct ds_record *rec, struct ds_channel *ch);
 __printf(2, 3)
 void ds_reason_add(struct list_head *reasons, const char *fmt, ...);
 void ds_threads_free(struct ds_thread *threads, unsigned int n);

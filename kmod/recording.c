@@ -17,9 +17,11 @@
  */
 #include <linux/delay.h>
 #include <linux/rcupdate.h>
+#include <net/tcp.h>
 
 #include "capture.h"
 #include "channel.h"
+#include "handshake.h"
 #include "member.h"
 #include "mutant.h"
 #include "netlink.h"
@@ -56,11 +58,20 @@ static int observe(struct ds_member *m, struct ds_record *rec, ktime_t deadline)
 	if (ret < 0)
 		return ret;
 	list_for_each_entry_safe(ch, tmp, &m->channels, node) {
-		if (ds_channel_bury(ch) || ch->cut)
+		if (ds_channel_bury(ch))
 			continue;
-		if (!ds_cut_create(rec, ch))
-			return -ENOMEM;
-		new++;
+		if (!ch->cut) {
+			if (!ds_cut_create(rec, ch))
+				return -ENOMEM;
+			new++;
+		} else if (ch->cut->unborn) {
+			spin_lock_bh(&m->lock);
+			if (!ch->unborn) {
+				ds_cut_begin(ch->cut, ch);
+				new++;
+			}
+			spin_unlock_bh(&m->lock);
+		}
 	}
 	return new;
 }
@@ -143,13 +154,15 @@ static int record(struct ds_member *m, struct ds_record *rec)
 	rec->parked_ns = since(rec);
 	if (!ds_mutant(no_grace))
 		cond_synchronize_rcu_expedited(grace);
-	/* Sockets that came while the threads were on their way. */
-	while ((err = observe(m, rec, deadline)) > 0)
-		synchronize_rcu_expedited();
-	if (err < 0)
-		return err;
-
-	err = ds_capture(m, rec, deadline);
+	do {
+		/* Sockets that came while the threads were on their way. */
+		while ((err = observe(m, rec, deadline)) > 0)
+			synchronize_rcu_expedited();
+		if (!err)
+			err = ds_capture(m, rec, deadline);
+	} while (err == -EAGAIN);
+	if (!err)
+		err = ds_record_tombs(m, rec);
 	if (err)
 		return err;
 	rec->captured_ns = since(rec);
@@ -177,6 +190,11 @@ static u32 settle(struct ds_member *m, struct ds_record *rec, bool ok)
 	if (ok) {
 		ds_publish(&m->colour);
 		rec->state = DISTSNAP_S_RECORDED;
+		m->recorded_light = m->flags & DISTSNAP_F_LIGHT;
+		m->published_us = tcp_clock_us();
+		/* Their SYN-ACKs did not yet show this epoch. */
+		m->late_births = ds_handshakes_open(m);
+		rec->pending += !!m->late_births;
 	} else {
 		ds_abort(&m->colour);
 	}

@@ -169,6 +169,7 @@ bool ds_is_gated(const struct ds_colour *m, const struct ds_ends *c, u32 end,
 void ds_publish(struct ds_colour *m)
 {
 	m->recorded = m->current_epoch;
+	m->level = m->current_epoch;
 	m->current_epoch = 0;
 	m->phase = DS_IDLE;
 }
@@ -195,12 +196,31 @@ u32 ds_answer_kept(const struct ds_colour *m, struct ds_ends *c, u32 epoch)
 void ds_skip(struct ds_colour *m, u32 epoch)
 {
 	if (m->phase == DS_IDLE && ds_epoch_after(epoch, m->consumed))
-		m->consumed = epoch;
+		m->consumed = m->level = epoch;
+}
+
+/**
+ * ds_level() - may a connection be born between a member and its peer?
+ * @m: the member
+ * @epoch: what the peer showed in the handshake: behind it, or marked; 0 none
+ * @open: that epoch can still be recorded
+ *
+ * A connection never joins two colours: neither its bytes nor its opening can
+ * then cross the cut.  The side that is ahead need not do anything.
+ */
+enum ds_handshake ds_level(const struct ds_colour *m, u32 epoch, bool open)
+{
+	if (m->phase != DS_IDLE)
+		return DS_WAIT;
+	if (ds_mutant(no_levelling) || !ds_epoch_after(epoch, m->level))
+		return DS_GO_ON;
+	return open ? DS_RECORD : DS_SKIP;
 }
 
 /* ds_abort() - give the recording up; its epoch stays consumed for ever */
 void ds_abort(struct ds_colour *m)
 {
+	m->level = m->current_epoch;
 	m->current_epoch = 0;
 	m->phase = DS_IDLE;
 }

@@ -39,12 +39,15 @@ enum ds_phase {
  * struct ds_colour - what a member has to do with epochs
  * @recorded: last epoch recorded, 0 none
  * @consumed: newest epoch recorded, begun or refused: it is never begun again
+ * @level: newest epoch that lies behind it, recorded or not: what it shows to
+ *	the peers of new connections
  * @current_epoch: the epoch being recorded, 0 when idle
  * @phase: how far that is
  */
 struct ds_colour {
 	u32 recorded;
 	u32 consumed;
+	u32 level;
 	u32 current_epoch;
 	enum ds_phase phase;
 };
@@ -91,6 +94,14 @@ struct ds_ends {
 #define DS_ACT_STALE		0x40	/* a marker older than one we know */
 #define DS_ACT_CONTRADICTED	0x80	/* another anchor for the same epoch */
 
+/* What a handshake asks of the member that it would give a connection to. */
+enum ds_handshake {
+	DS_GO_ON,	/* both sides are of one colour */
+	DS_WAIT,	/* it is being recorded: no connection is born meanwhile */
+	DS_RECORD,	/* the peer is ahead, and that epoch is still open */
+	DS_SKIP,	/* the peer is ahead, and that epoch is over */
+};
+
 /* An epoch further ahead than this is never recorded, only skipped. */
 #define DS_EPOCH_JUMP_MAX	0x10000
 
@@ -106,6 +117,7 @@ bool ds_is_gated(const struct ds_colour *m, const struct ds_ends *c, u32 end,
 void ds_publish(struct ds_colour *m);
 u32 ds_answer_kept(const struct ds_colour *m, struct ds_ends *c, u32 epoch);
 bool ds_answer_waits(const struct ds_colour *m, const struct ds_ends *c);
+enum ds_handshake ds_level(const struct ds_colour *m, u32 epoch, bool open);
 void ds_skip(struct ds_colour *m, u32 epoch);
 void ds_abort(struct ds_colour *m);
 bool ds_is_marking(const struct ds_colour *m, const struct ds_ends *c);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The group's tick; see timers.h. */
+#include <net/tcp.h>
+
 #include "channel.h"
 #include "member.h"
 #include "netlink.h"
@@ -16,6 +18,12 @@ static bool record_tick(struct ds_member *m)
 		return false;
 	end = ktime_add_ms(rec->snap->t0, READ_ONCE(m->group->limits.snap_max));
 	spin_lock_bh(&m->lock);
+	/* A SYN-ACK that is repeated after a second shows the new epoch. */
+	if (m->late_births && tcp_clock_us() - m->published_us > USEC_PER_SEC) {
+		ds_count_add(m->group->dn, births_late, m->late_births);
+		m->late_births = 1;
+		ds_record_born(m);
+	}
 	done = !rec->pending;
 	aborted = m->abort == rec->snap->epoch;
 	spin_unlock_bh(&m->lock);
@@ -47,10 +55,14 @@ static bool member_tick(struct ds_member *m, unsigned long *next)
 	lockdep_assert_held(&m->mutex);
 	list_for_each_entry_safe(ch, tmp, &m->channels, node)
 		ds_channel_tick(ch, now, next);
+	list_for_each_entry_safe(ch, tmp, &m->listeners, node)
+		ds_channel_bury(ch);
+	ds_member_forget(m, false);
 	busy = record_tick(m);
 	list_for_each_entry(ch, &m->channels, node)
 		busy |= ch->ends.answer_due || ch->probe_due || ch->reply_due ||
-			ch->peer == DISTSNAP_PEER_UNKNOWN || READ_ONCE(ch->room);
+			ch->peer == DISTSNAP_PEER_UNKNOWN ||
+			READ_ONCE(ch->room) || READ_ONCE(ch->greeting);
 	return busy;
 }
 

@@ -131,7 +131,7 @@ static void judge_cover(const struct stream *s, struct verdict *v,
 			      (unsigned long long)(s->end - s->start),
 			      (unsigned long long)h.first);
 	}
-	if (!ch->fin || s->end + 1 != ch->src->cut->out.sent)
+	if (!ch->fin || s->end + 1 != ch->sent)
 		return;
 	fin = union_holes(s->pieces, s->n, s->end, s->end + 1);
 	if (!fin.bytes) {
@@ -146,7 +146,7 @@ static void judge_cover(const struct stream *s, struct verdict *v,
 int channel_read(struct verdict *v, struct channel *ch, channel_sink sink,
 		 void *ctx, struct why *why)
 {
-	const uint64_t sent = ch->src->cut->out.sent;
+	const uint64_t sent = ch->sent;
 	struct stream s = { .fds = { -1, -1, -1, -1 } };
 	int i, ret;
 

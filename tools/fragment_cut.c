@@ -9,7 +9,8 @@
 #include "fragment_read.h"
 
 const char *const fragment_peers[] = {
-	"unknown", "member", "external", "rewritten", "unsupported", NULL,
+	"unknown", "member", "external", "rewritten", "unsupported",
+	"connecting", NULL,
 };
 
 const char *const fragment_origins[] = {
@@ -18,7 +19,8 @@ const char *const fragment_origins[] = {
 
 static const char *const cut_flags[] = {
 	"closed", "acked", "naked", "missed", "fin-out", "fin-in", "truncated",
-	"gone", "contradicted", NULL,
+	"gone", "contradicted", "left", "born",
+	"tomb", "short", NULL,
 };
 
 static const char *const families[] = { "ipv4", "ipv6", NULL };

@@ -147,7 +147,7 @@ static void say_peers(struct list *l, const struct gather *g)
 	for (i = 0; i < ends.n; i++) {
 		const struct end *e = &ends.v[i];
 
-		if (end_inside(e) && !e->mate)
+		if (end_is_alone(e))
 			say(l, xasprintf("the fragment with %s, peer of %s/%s",
 					 e->cut->remote, e->frag->node,
 					 e->member->name));

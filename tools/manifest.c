@@ -110,7 +110,7 @@ static json_t *channel(const struct channel *ch)
 	put(obj, "isn", json_integer(ch->src->cut->isn));
 	put(obj, "peer_isn", json_integer(ch->dst->cut->isn));
 	put(obj, "read", json_integer(ch->dst->cut->in.read));
-	put(obj, "sent", json_integer(ch->src->cut->out.sent));
+	put(obj, "sent", json_integer(ch->sent));
 	put(obj, "bytes", ch->whole ? json_integer(ch->bytes) : json_null());
 	put(obj, "fin", json_boolean(ch->fin));
 	put(obj, "file", ch->whole ?

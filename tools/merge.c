@@ -171,7 +171,7 @@ int merge_ready(const char *const *dirs, size_t n)
 		ret = 1;
 		ends_pair(&ends, set.v, set.n);
 		for (i = 0; i < ends.n; i++)
-			if (end_inside(&ends.v[i]) && !ends.v[i].mate &&
+			if (end_is_alone(&ends.v[i]) &&
 			    !ends.v[i].twice)
 				ret = 0;
 		ends_free(&ends);

@@ -37,6 +37,7 @@ const char *peer_name(uint32_t peer)
 		[DISTSNAP_PEER_EXTERNAL] = "external",
 		[DISTSNAP_PEER_REWRITTEN] = "rewritten",
 		[DISTSNAP_PEER_UNSUPPORTED] = "unsupported",
+		[DISTSNAP_PEER_CONNECTING] = "connecting",
 	};
 
 	return pick(names, ARRAY_SIZE(names), peer);
@@ -69,7 +70,8 @@ const char *cut_flag_name(unsigned int bit)
 {
 	static const char *const names[] = {
 		"closed", "acked", "naked", "missed", "fin-out", "fin-in",
-		"truncated", "gone", "contradicted",
+		"truncated", "gone", "contradicted", "left", "born",
+		"tomb", "short",
 	};
 
 	return bit < ARRAY_SIZE(names) ? names[bit] : NULL;

@@ -41,4 +41,16 @@ static inline bool end_inside(const struct end *e)
 	       e->cut->peer == DISTSNAP_PEER_MEMBER;
 }
 
+/* Gone on both sides is what nobody need have recorded. */
+static inline bool end_is_tomb(const struct end *e)
+{
+	return e->cut->flags & DISTSNAP_CUT_TOMB;
+}
+
+/* Its mate must be somewhere. */
+static inline bool end_is_alone(const struct end *e)
+{
+	return end_inside(e) && !end_is_tomb(e) && !e->mate;
+}
+
 #endif

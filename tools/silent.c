@@ -49,7 +49,7 @@ static size_t collect(const struct verdict *v, const struct end **silent)
 
 	for (i = 0; i < v->ends.n; i++) {
 		e = &v->ends.v[i];
-		if (end_inside(e) && !e->mate && !e->twice &&
+		if (end_is_alone(e) && !e->twice &&
 		    !verdict_host(v, e))
 			silent[n++] = e;
 	}

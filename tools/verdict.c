@@ -314,8 +314,28 @@ static void add_external(struct verdict *v, const struct end *e)
 			     e->cut->remote, peer_phrases[e->cut->peer]));
 }
 
+/* What was sent to a socket that ended without a FIN is lost behind that point. */
+static struct channel channel_of(const struct end *e)
+{
+	const struct frag_cut *out = e->cut, *in = e->mate->cut;
+	struct channel ch = {
+		.src = e, .dst = e->mate, .sent = out->out.sent,
+		.fin = out->flags & DISTSNAP_CUT_FIN_OUT,
+	};
+
+	if (in->flags & DISTSNAP_CUT_SHORT && in->in.marker < out->out.sent &&
+	    (end_is_tomb(e) || end_is_tomb(e->mate))) {
+		ch.sent = in->in.marker;
+		ch.fin = false;
+	}
+	return ch;
+}
+
 static void judge_end(struct verdict *v, const struct end *e)
 {
+	/* Its peer has nothing of it: the handshake waits for the peer's recording. */
+	if (e->cut->peer == DISTSNAP_PEER_CONNECTING)
+		return;
 	if (!end_inside(e))
 		add_external(v, e);
 	else
@@ -328,14 +348,12 @@ static void judge_end(struct verdict *v, const struct end *e)
 			      e->member->name);
 	else if (!end_inside(e) && e->mate)
 		blame_strangers(v, e);
-	else if (end_inside(e) && !e->mate)
+	else if (end_is_alone(e))
 		blame_mate(v, e);
-	else if (end_inside(e) && end_inside(e->mate) && was_recorded(e) &&
-		 was_recorded(e->mate))
-		v->channels[v->n_channels++] = (struct channel){
-			.src = e, .dst = e->mate,
-			.fin = e->cut->flags & DISTSNAP_CUT_FIN_OUT,
-		};
+	else if (end_inside(e) && e->mate && end_inside(e->mate) &&
+		 was_recorded(e) && was_recorded(e->mate) &&
+		 !(end_is_tomb(e) && end_is_tomb(e->mate)))
+		v->channels[v->n_channels++] = channel_of(e);
 }
 
 static void judge_channel(struct verdict *v, const struct channel *ch)
@@ -353,16 +371,17 @@ static void judge_channel(struct verdict *v, const struct channel *ch)
 			      "channel %s -> %s: member %s/%s does not say where the marker was",
 			      src, dst, ch->dst->frag->node,
 			      ch->dst->member->name);
-	if (!(out->flags & DISTSNAP_CUT_ACKED))
+	if (!(out->flags & (DISTSNAP_CUT_ACKED | DISTSNAP_CUT_LEFT)))
 		verdict_blame(v, BLAME_FOLLOWS,
 			      "channel %s -> %s: the marker of member %s/%s was not acknowledged",
 			      src, dst, ch->src->frag->node,
 			      ch->src->member->name);
-	if (in->in.marker != FRAGMENT_NONE && in->in.marker != out->out.sent)
+	if (in->in.marker != FRAGMENT_NONE && in->in.marker != ch->sent &&
+	    !(in->flags & DISTSNAP_CUT_SHORT && in->in.marker < ch->sent))
 		verdict_blame(v, BLAME_WRONG,
 			      "channel %s -> %s: the marker came at %llu, but the sender was at %llu",
 			      src, dst, (unsigned long long)in->in.marker,
-			      (unsigned long long)out->out.sent);
+			      (unsigned long long)ch->sent);
 	if (in->in.read > out->out.sent)
 		verdict_blame(v, BLAME_WRONG,
 			      "channel %s -> %s: received up to %llu, but sent only up to %llu",
@@ -371,8 +390,8 @@ static void judge_channel(struct verdict *v, const struct channel *ch)
 
 	/* A FIN that both know of lies right before what was sent. */
 	if ((in->flags & DISTSNAP_CUT_FIN_IN) ?
-	    !ch->fin && in->in.next <= out->out.sent :
-	    ch->fin && in->in.next >= out->out.sent)
+	    !ch->fin && in->in.next <= ch->sent :
+	    ch->fin && in->in.next >= ch->sent)
 		verdict_blame(v, BLAME_WRONG,
 			      "channel %s -> %s: the ends disagree about whether the stream ended",
 			      src, dst);

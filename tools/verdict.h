@@ -20,6 +20,7 @@
 struct channel {
 	const struct end *src, *dst;
 	char *file;
+	uint64_t sent;		/* as far as it can ever be received */
 	bool fin;
 	uint64_t bytes;
 	bool whole;

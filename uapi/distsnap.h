@@ -23,6 +23,9 @@
  *   | 253  | 16   | ExID | flags | ver  | open | group| epoch  | anchor  |
  *   +------+------+------+-------+-------------+------+--------+---------+
  *
+ * PROBE travels on every SYN-ACK and on what answers it, too: a connection is only
+ * born when both sides have left the same epochs behind them.
+ *
  * MARKER  the sender recorded @epoch when the stream stood at @anchor, an
  *         absolute sequence number of this direction.  Bytes from @anchor on
  *         are *red*: sent after the sender's recording.
@@ -32,10 +35,10 @@
  * PROBE   "are you a member?"; @anchor is the sender's initial sequence number
  *         and @epoch the last epoch that it recorded or skipped (0: none).
  * REPLY   answers a PROBE in the same form.
- * LIGHT   together with MARKER: record without memory images.
+ * LIGHT   together with MARKER or PROBE: record without memory images.
  *
- * open: remaining sixteenths of the snapshot's deadline; 0 means closed.
- * This version sends 15 with every MARKER and does not look at it.
+ * open: remaining sixteenths of the snapshot's deadline, rounded down; 0 means
+ * that it is over, and whoever has not recorded @epoch need not any more.
  */
 #define DISTSNAP_OPT_KIND	253
 #define DISTSNAP_OPT_LEN	16
@@ -243,6 +246,7 @@ enum distsnap_peer {
 	DISTSNAP_PEER_EXTERNAL,		/* no answer, or outside the prefixes */
 	DISTSNAP_PEER_REWRITTEN,	/* something rewrites sequence numbers */
 	DISTSNAP_PEER_UNSUPPORTED,	/* cannot be captured: see README */
+	DISTSNAP_PEER_CONNECTING,	/* nothing came back yet: no connection */
 };
 
 #define DISTSNAP_CUT_CLOSED	0x01	/* in: the peer's marker (or FIN) is in */
@@ -254,6 +258,10 @@ enum distsnap_peer {
 #define DISTSNAP_CUT_TRUNCATED	0x40	/* bytes are missing: cap or memory */
 #define DISTSNAP_CUT_GONE	0x80	/* the connection died before the end */
 #define DISTSNAP_CUT_CONTRADICTED 0x100	/* two anchors for one marker */
+#define DISTSNAP_CUT_LEFT	0x200	/* out: the peer closed and says no more */
+#define DISTSNAP_CUT_BORN	0x400	/* established after the recording */
+#define DISTSNAP_CUT_TOMB	0x800	/* gone before it: final positions */
+#define DISTSNAP_CUT_SHORT	0x1000	/* in: it ended without a FIN, at the marker */
 
 enum distsnap_origin {
 	DISTSNAP_ORIGIN_SENDQ,		/* our send queue: outgoing offsets */

@@ -605,6 +605,93 @@ TEST_F(snap, fin_that_was_not_sent)
 	EXPECT_ONLY("disagree about whether the stream ended", 1);
 }
 
+static void add_flag(struct side *s, const char *name)
+{
+	json_array_append_new(get(s->cut, "flags"), json_string(name));
+}
+
+/* b's end was gone before b recorded; it had come to @next. */
+static void bury_b(struct _test_data_snap *self, json_int_t next, const char *how)
+{
+	set_flags(&self->b, "closed", "left", "tomb");
+	add_flag(&self->b, how);
+	set_in(&self->b, next, next, next);
+	json_array_clear(get(self->b.cut, "data"));
+}
+
+TEST_F(snap, what_a_dead_socket_did_not_get_is_lost)
+{
+	bury_b(self, 70, "short");
+	ASSERT_EQ(0, merge_both(self));
+	EXPECT_TRUE(self->sum.complete) has_reason(self, "?");
+	EXPECT_EQ(0, self->sum.bytes);
+	EXPECT_EQ(0, check(self)) TH_LOG("%s", self->said);
+}
+
+TEST_F(snap, a_dead_socket_got_more_than_was_sent)
+{
+	bury_b(self, 101, "short");
+	ASSERT_EQ(0, merge_both(self));
+	EXPECT_FALSE(self->sum.complete);
+	EXPECT_TRUE(has_reason(self, "received up to 101, but sent only up to 100"));
+	EXPECT_EQ(1, check(self));
+}
+
+/* A FIN ends the stream where the sender says, or something is wrong. */
+TEST_F(snap, a_dead_socket_that_got_a_fin)
+{
+	bury_b(self, 70, "fin-in");
+	ASSERT_EQ(0, merge_both(self));
+	EXPECT_FALSE(self->sum.complete);
+	EXPECT_TRUE(has_reason(self, "the marker came at 70, but the sender was at 100"));
+}
+
+/* Not without a tombstone: what a live socket sent before it recorded is there. */
+TEST_F(snap, a_reset_loses_nothing_that_was_recorded)
+{
+	set_flags(&self->b, "closed", "acked", "short");
+	set_in(&self->b, 50, 70, 90);
+	ASSERT_EQ(0, merge_both(self));
+	EXPECT_TRUE(self->sum.complete) has_reason(self, "?");
+	EXPECT_EQ(50, self->sum.bytes);
+}
+
+TEST_F(snap, dead_on_both_ends)
+{
+	bury_b(self, 70, "short");
+	set_flags(&self->a, "closed", "left", "tomb");
+	ASSERT_EQ(0, merge_both(self));
+	EXPECT_TRUE(self->sum.complete) has_reason(self, "?");
+	EXPECT_EQ(0, self->sum.channels);
+}
+
+/* Its peer ended it even earlier, or was recorded before it was there. */
+TEST_F(snap, a_tombstone_alone)
+{
+	bury_b(self, 70, "short");
+	json_array_clear(get(self->a.member, "channels"));
+	ASSERT_EQ(0, merge_both(self));
+	EXPECT_TRUE(self->sum.complete) has_reason(self, "?");
+}
+
+TEST_F(snap, a_connect_under_way)
+{
+	set(self->a.cut, "peer", json_string("connecting"));
+	set(self->a.cut, "peer_isn", json_integer(0));
+	json_array_clear(get(self->b.member, "channels"));
+	ASSERT_EQ(0, merge_both(self));
+	EXPECT_TRUE(self->sum.complete) has_reason(self, "?");
+	EXPECT_TRUE(self->sum.closed);
+	EXPECT_EQ(0, self->sum.channels);
+}
+
+TEST_F(snap, a_peer_that_closed_need_not_answer)
+{
+	set_flags(&self->a, "closed", "left", NULL);
+	ASSERT_EQ(0, merge_both(self));
+	EXPECT_TRUE(self->sum.complete) has_reason(self, "?");
+}
+
 TEST_F(snap, lost_fin)
 {
 	add_fin(self);

@@ -181,6 +181,31 @@ TEST_F(rules, a_newer_marker_is_kept_during_a_recording)
 	EXPECT_EQ(5, opt.epoch);
 }
 
+TEST_F(rules, a_connection_joins_one_colour)
+{
+	EXPECT_EQ(DS_GO_ON, ds_level(&self->m, 0, false));
+	EXPECT_EQ(DS_RECORD, ds_level(&self->m, 5, true));
+	EXPECT_EQ(DS_SKIP, ds_level(&self->m, 5, false));
+	ds_trigger(&self->m, 5);
+	/* Not even one that is behind. */
+	EXPECT_EQ(DS_WAIT, ds_level(&self->m, 0, false));
+	EXPECT_EQ(DS_WAIT, ds_level(&self->m, 6, true));
+	EXPECT_EQ(0, self->m.level);
+	ds_publish(&self->m);
+	EXPECT_EQ(5, self->m.level);
+	EXPECT_EQ(DS_GO_ON, ds_level(&self->m, 5, true));
+	EXPECT_EQ(DS_GO_ON, ds_level(&self->m, 4, true));
+	EXPECT_EQ(DS_RECORD, ds_level(&self->m, 6, true));
+	/* Skipped or given up, it lies behind as well. */
+	ds_skip(&self->m, 6);
+	EXPECT_EQ(DS_GO_ON, ds_level(&self->m, 6, true));
+	ds_trigger(&self->m, 7);
+	ds_abort(&self->m);
+	EXPECT_EQ(DS_GO_ON, ds_level(&self->m, 7, true));
+	EXPECT_EQ(7, self->m.level);
+	EXPECT_EQ(5, self->m.recorded);
+}
+
 /* Nor is anything owed again for an epoch that was answered long ago. */
 TEST_F(rules, answers_are_given_once)
 {

@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Handshakes; see handshake.h. */
+#include <linux/percpu.h>
+#include <net/request_sock.h>
+#include <net/tcp.h>
+
+#include "capture.h"
+#include "channel.h"
+#include "compat.h"
+#include "handshake.h"
+#include "hooks.h"
+#include "mutant.h"
+#include "stream.h"
+#include "timers.h"
+
+/*
+ * The segment that TCP is completing a handshake with, on this processor, with BH
+ * off; TCP gives birth to the socket in the middle of it.
+ */
+struct birth {
+	struct ds_member *member;
+	const struct ds_seg *seg;
+	bool trusted;
+	struct ds_channel *ch;	/* what came of it, with a reference */
+};
+
+static DEFINE_PER_CPU(struct birth *, birth);
+
+/* What the other side shows of itself in a handshake. */
+static u32 shown(const struct ds_seg *seg, bool *open)
+{
+	const u8 closed = DISTSNAP_OPT_PROBE | DISTSNAP_OPT_REPLY | DISTSNAP_OPT_NAK;
+
+	*open = !(seg->opt.flags & closed) || seg->opt.open;
+	return seg->opt.epoch;
+}
+
+static enum ds_trust trust(struct ds_group *g, struct sk_buff *skb,
+			   const struct ds_seg *seg, const struct nf_hook_state *state)
+{
+	if (!ds_option_is_ours(g, seg))
+		return DS_IGNORED;
+	ds_count(g->dn, opt_received);
+	return ds_option_trust(g, &seg->opt, ds_seg_checksum_ok(skb, seg, state->hook));
+}
+
+/*
+ * Is the member on a level with the peer?  If not, the segment waits or, when it
+ * cannot, is dropped: TCP repeats it.  Context: member->lock.
+ */
+static unsigned int level(struct ds_channel *ch, struct sk_buff *skb,
+			  const struct ds_seg *seg, const struct nf_hook_state *state,
+			  enum ds_trust trust)
+{
+	struct ds_member *m = ch->member;
+	struct ds_net *dn = m->group->dn;
+	bool open = false;
+	u32 epoch = 0;
+
+	lockdep_assert_held(&m->lock);
+	if (m->gone)
+		return NF_ACCEPT;
+	if (trust >= DS_TRUSTED_SKIP)
+		epoch = shown(seg, &open);
+	if (trust == DS_TRUSTED_SKIP)
+		ds_skip(&m->colour, epoch);
+	if (ds_queue_must_follow(&m->hold, ch, skb))
+		return ds_queue_steal(&m->hold, ch, skb, state);
+
+	switch (ds_level(&m->colour, epoch, open)) {
+	case DS_GO_ON:
+		return NF_ACCEPT;
+	case DS_SKIP:
+		ds_count(dn, levelled_skip);
+		ds_skip(&m->colour, epoch);
+		return NF_ACCEPT;
+	case DS_RECORD:
+		ds_count(dn, levelled);
+		if (ds_member_trigger(m, epoch, seg->opt.flags & DISTSNAP_OPT_LIGHT))
+			ds_group_want(m->group, epoch, m->flags);
+		break;
+	case DS_WAIT:
+		break;
+	}
+	ds_count(dn, held);
+	return ds_queue_steal(&m->hold, ch, skb, state);
+}
+
+/* The epoch whose record has room for a connection that is born now, or 0. */
+static u32 open_epoch(const struct ds_member *m)
+{
+	return m->rec && m->rec->state == DISTSNAP_S_RECORDED &&
+	       m->colour.phase == DS_IDLE ? m->rec->snap->epoch : 0;
+}
+
+/*
+ * Did the peer have this connection when it recorded, or will it have, while our
+ * own record says nothing of it?  Context: member->lock.
+ */
+static bool needs_cut(const struct ds_member *m, const struct birth *b)
+{
+	u32 epoch = open_epoch(m);
+
+	if (!epoch || !b->trusted || ds_mutant(no_born_cut))
+		return false;
+	return b->seg->opt.flags & DISTSNAP_OPT_MARKER ||
+	       ds_epoch_after(epoch, b->seg->opt.epoch);
+}
+
+/**
+ * ds_handshake_accepted() - TCP has just established a connection on its own
+ * @sk: from SYN_RECV to ESTABLISHED
+ *
+ * Context: the child's lock, BH off, RCU.
+ */
+void ds_handshake_accepted(struct sock *sk)
+{
+	struct birth *b = __this_cpu_read(birth);
+	enum distsnap_peer peer = DISTSNAP_PEER_EXTERNAL;
+	struct ds_channel *ch, *lis;
+	struct ds_member *m;
+	struct in6_addr here, there;
+	struct sock *parent;
+	bool cut;
+
+	if (b && (b->seg->sport != inet_sk(sk)->inet_dport ||
+		  b->seg->dport != inet_sk(sk)->inet_sport))
+		b = NULL;
+	if (b) {
+		m = b->member;
+		/* The SYN-ACK asked: a member has answered with this segment. */
+		if (b->trusted)
+			peer = DISTSNAP_PEER_MEMBER;
+	} else {
+		ds_channel_addresses(sk, &here, &there);
+		parent = ds_find_listener(sock_net(sk), &there, inet_sk(sk)->inet_dport,
+					  &here, inet_sk(sk)->inet_num,
+					  sk->sk_bound_dev_if);
+		lis = parent ? ds_channel_find_rcu(parent) : NULL;
+		if (!lis)
+			return;
+		m = lis->member;
+	}
+	if (ds_channel_adopt(m, sk, TCP_ESTABLISHED, peer) <= 0)
+		return;
+	ch = ds_channel_find_rcu(sk);
+	if (!ch)
+		return;
+	ds_channel_born(ch);
+	if (!b)
+		return;
+	spin_lock_bh(&m->lock);
+	if (b->trusted && b->seg->opt.flags & DISTSNAP_OPT_PROBE &&
+	    ch->peer == DISTSNAP_PEER_MEMBER && b->seg->opt.anchor != ch->peer_isn)
+		ch->peer = DISTSNAP_PEER_REWRITTEN;
+	cut = needs_cut(m, b) && ch->peer == DISTSNAP_PEER_MEMBER;
+	if (cut) {
+		ds_count(m->group->dn, born_in_cut);
+		ds_cut_born(m->rec, ch);
+	}
+	spin_unlock_bh(&m->lock);
+	if (cut)
+		ds_channel_reserve(ch);
+	if (ds_channel_get_maybe_zero(ch))
+		b->ch = ch;
+}
+
+/* What was said and sent with the last segment of the handshake. */
+static void after_birth(struct birth *b, struct sk_buff *clone, u64 sent_us)
+{
+	struct ds_member *m = b->member;
+	struct ds_channel *ch = b->ch;
+
+	spin_lock_bh(&m->lock);
+	if (ch->cut && ch->cut->born && clone)
+		ds_log(m, ch->cut, clone, b->seg);
+	if (b->trusted && b->seg->opt.flags & DISTSNAP_OPT_MARKER)
+		ds_stream_option(ch, b->seg);
+	if (m->late_births && sent_us && sent_us < m->published_us)
+		ds_record_born(m);
+	spin_unlock_bh(&m->lock);
+	ds_channel_put(ch);
+}
+
+/*
+ * A segment that TCP will complete a handshake with.  @sent_us: when the SYN-ACK was
+ * sent first, 0 not known.
+ */
+static unsigned int complete_in(struct ds_channel *lis, struct sk_buff *skb,
+				const struct ds_seg *seg,
+				const struct nf_hook_state *state, u64 sent_us)
+{
+	struct ds_member *m = lis->member;
+	struct birth b = { .member = m, .seg = seg };
+	struct sk_buff *clone = NULL;
+	unsigned int verdict;
+	enum ds_trust t;
+	bool log;
+
+	t = trust(m->group, skb, seg, state);
+	b.trusted = t >= DS_TRUSTED_SKIP;
+	/* Red, perhaps, and nobody knows: TCP repeats what is real. */
+	if (t == DS_DISTRUSTED)
+		return NF_DROP;
+
+	spin_lock_bh(&m->lock);
+	verdict = level(lis, skb, seg, state, t);
+	log = open_epoch(m);
+	spin_unlock_bh(&m->lock);
+	if (verdict != NF_ACCEPT)
+		return verdict;
+	if (seg->payload && log && ds_seg_checksum_ok(skb, seg, state->hook))
+		clone = skb_clone(skb, GFP_ATOMIC | __GFP_NOWARN);
+
+	__this_cpu_write(birth, &b);
+	ds_hooks_go_on(skb, (struct nf_hook_state *)state);
+	__this_cpu_write(birth, NULL);
+	if (b.ch)
+		after_birth(&b, clone, sent_us);
+	kfree_skb(clone);
+	return NF_STOLEN;
+}
+
+/**
+ * ds_handshake_ack_in() - a segment to a request, which may complete its handshake
+ * @lis: the listening socket's channel
+ * @req: the request
+ * @skb: at LOCAL_IN
+ * @seg: its headers
+ * @state: of the hook
+ *
+ * Any segment in sequence that acknowledges our SYN may be the one that completes
+ * it: the plain ACK may have been lost (tcp_check_req()).
+ *
+ * Context: BH off, RCU.
+ *
+ * Return: the hook's verdict.
+ */
+unsigned int ds_handshake_ack_in(struct ds_channel *lis, const struct request_sock *req,
+				 struct sk_buff *skb, const struct ds_seg *seg,
+				 const struct nf_hook_state *state)
+{
+	const struct tcp_request_sock *treq = tcp_rsk(req);
+
+	if (!seg->is_ack || seg->syn || seg->rst || seg->ack != treq->snt_isn + 1 ||
+	    ds_seq_before(seg->seq, treq->rcv_isn + 1) ||
+	    ds_seq_after(seg->seq, treq->rcv_nxt + req->rsk_rcv_wnd))
+		return NF_ACCEPT;
+	return complete_in(lis, skb, seg, state, treq->snt_synack);
+}
+
+/**
+ * ds_handshake_cookie_in() - a segment that no socket or request waits for
+ * @skb: at LOCAL_IN
+ * @seg: its headers
+ * @state: of the hook
+ *
+ * A listening socket with too many requests remembers none, but knows by their SYN
+ * cookies those that it has answered (cookie_v4_check()).
+ *
+ * Context: BH off, RCU.
+ *
+ * Return: the hook's verdict.
+ */
+unsigned int ds_handshake_cookie_in(struct sk_buff *skb, const struct ds_seg *seg,
+				    const struct nf_hook_state *state)
+{
+	const void *iph = skb_network_header(skb);
+	struct ds_channel *lis;
+	struct sock *sk;
+
+	if (!seg->is_ack || seg->syn || seg->rst)
+		return NF_ACCEPT;
+	sk = ds_find_listener(state->net, &seg->saddr, seg->sport, &seg->daddr,
+			      ntohs(seg->dport), skb->skb_iif);
+	lis = sk ? ds_channel_find_rcu(sk) : NULL;
+	if (!lis || !ds_cookie_is_ours(iph, iph + seg->iplen, state->pf == NFPROTO_IPV4))
+		return NF_ACCEPT;
+	ds_count(lis->member->group->dn, cookies);
+	return complete_in(lis, skb, seg, state, 0);
+}
+
+/**
+ * ds_handshake_synack_in() - a SYN, which answers ours or crosses it
+ * @ch: unborn
+ * @skb: at LOCAL_IN
+ * @seg: its headers
+ * @state: of the hook
+ *
+ * Context: BH off, RCU.
+ *
+ * Return: the hook's verdict.
+ */
+unsigned int ds_handshake_synack_in(struct ds_channel *ch, struct sk_buff *skb,
+				    const struct ds_seg *seg,
+				    const struct nf_hook_state *state)
+{
+	const struct tcp_sock *tp = tcp_sk(ch->sk);
+	struct ds_member *m = ch->member;
+	enum ds_trust t = DS_IGNORED;
+	unsigned int verdict;
+
+	/* Not snd_nxt: TCP raises it after it has sent the SYN (tcp_connect()). */
+	if (seg->rst || (seg->is_ack && (!ds_seq_after(seg->ack, tp->snd_una) ||
+					 ds_seq_after(seg->ack, READ_ONCE(tp->write_seq)))))
+		return NF_ACCEPT;
+	/* Without an acknowledgment anybody may have sent it. */
+	if (seg->is_ack)
+		t = trust(m->group, skb, seg, state);
+	if (t == DS_DISTRUSTED)
+		return NF_DROP;
+
+	spin_lock_bh(&m->lock);
+	verdict = level(ch, skb, seg, state, t);
+	if (verdict == NF_ACCEPT && !m->gone && ch->unborn) {
+		if (t == DS_IGNORED)
+			ch->peer = seg->is_ack ? DISTSNAP_PEER_EXTERNAL :
+						 DISTSNAP_PEER_UNKNOWN;
+		else
+			ch->peer = seg->opt.anchor == seg->seq ? DISTSNAP_PEER_MEMBER :
+								 DISTSNAP_PEER_REWRITTEN;
+		/* Of crossing SYNs both answer: that is the greeting. */
+		ch->greeting = ch->peer == DISTSNAP_PEER_MEMBER ||
+			       ch->peer == DISTSNAP_PEER_UNKNOWN;
+		if (ch->greeting)
+			ds_group_wake(m->group, DS_PROBE_MIN);
+	}
+	spin_unlock_bh(&m->lock);
+	return verdict;
+}
+
+/**
+ * ds_handshake_synack_out() - a SYN-ACK shows the last epoch that lies behind us
+ * @sk: the request that it belongs to; NULL for one with a SYN cookie
+ * @skb: at LOCAL_OUT
+ * @state: of the hook
+ *
+ * Context: BH off, RCU.
+ *
+ * Return: the hook's verdict; never to leave bare where a member may be.
+ */
+unsigned int ds_handshake_synack_out(const struct sock *sk, struct sk_buff *skb,
+				     const struct nf_hook_state *state)
+{
+	const struct sock *parent;
+	struct ds_channel *lis;
+	struct ds_option opt;
+	struct ds_member *m;
+	struct ds_seg seg;
+	int tcp, err;
+
+	tcp = ds_seg_tcp_offset(skb, state->pf);
+	if (!tcp || !ds_seg_parse(skb, state->pf, tcp, &seg) || !seg.syn || !seg.is_ack)
+		return NF_ACCEPT;
+	parent = sk ? inet_reqsk(sk)->rsk_listener :
+		      ds_find_listener(state->net, &seg.daddr, seg.dport, &seg.saddr,
+				       ntohs(seg.sport), 0);
+	lis = parent ? ds_channel_find_rcu(parent) : NULL;
+	if (!lis)
+		return NF_ACCEPT;
+	m = lis->member;
+	if (!ds_group_allows_rcu(m->group, &seg.daddr))
+		return NF_ACCEPT;
+	spin_lock_bh(&m->lock);
+	ds_probe_compose(m, seg.seq, &opt);
+	err = m->gone ? 0 : ds_seg_tag(m->group->dn, skb, &seg, &opt);
+	spin_unlock_bh(&m->lock);
+	if (err)
+		ds_count(m->group->dn, tag_failed);
+	return err ? NF_DROP : NF_ACCEPT;
+}
+
+/**
+ * ds_handshakes_open() - how many handshakes are under way with a member
+ * @m: the member
+ *
+ * Context: member->lock.
+ */
+unsigned int ds_handshakes_open(struct ds_member *m)
+{
+	struct ds_channel *lis;
+	unsigned int n = 0;
+
+	lockdep_assert_held(&m->lock);
+	list_for_each_entry(lis, &m->listeners, node)
+		n += inet_csk_reqsk_queue_len(lis->sk);
+	return n;
+}
