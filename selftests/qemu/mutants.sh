@@ -33,6 +33,9 @@ table="
 	no_grace		bank
 	no_unmoved		bank
 	no_repeat		idle_wire
+	no_levelling		storm
+	no_born_cut		storm
+	no_tombs		storm
 	no_sack_trim		option_test
 	no_room			rush
 	no_giveback		mss

@@ -95,13 +95,19 @@ connected()
 # are left in NAME.channels
 snapshot()
 {
-	local name=$1 h list=
-	shift
+	snapshot_from a "$@"
+}
+
+# snapshot_from HOST NAME ARGS...
+snapshot_from()
+{
+	local from=$1 name=$2 h list=
+	shift 2
 
 	for h in "${HOSTS[@]}"; do
 		list+=${list:+,}$h/$h
 	done
-	in_host a distsnap take peers -o "$TEST_TMP/$name" --store "$PEER_STORE" \
+	in_host "$from" distsnap take peers -o "$TEST_TMP/$name" --store "$PEER_STORE" \
 		--timeout 15000 --expect "$list" "$@" || return 1
 	if ! peer-audit "$SEED" "$TEST_TMP/$name" > "$TEST_TMP/$name.channels"; then
 		cat "$TEST_TMP/$name.channels"

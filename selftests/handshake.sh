@@ -1,0 +1,143 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Snapshots in the middle of handshakes whose segments are lost, and handshakes of
+# hosts of which only one has recorded: a connection joins one colour.
+#
+# timeout: 240
+#
+# shellcheck disable=SC2317	# functions that "check" calls
+
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/lib.sh"
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/workload/chaos.sh"
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/workload/peers.sh"
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/workload/losses.sh"
+
+SYN='tcp flags & (syn|ack) == syn'
+SYNACK='tcp flags & (syn|ack) == syn|ack'
+
+# state HOST STATE: a connection is in that state there
+state()
+{
+	in_host "$1" ss -Htan "( sport = 5000 or dport = 5000 )" | grep -q "^$2"
+}
+
+# syn_lost NAME: the snapshot ends while a waits for an answer to its SYN
+syn_lost()
+{
+	lose b "$SYN" && tell_on a connect "$1" "$(addr b)" 5000 || return 1
+	local seq=$PEER_SEQ
+	wait_for "state a SYN-SENT" 10 && snapshot "$1" --light && going_on a "$seq"
+	goes_on $? "$seq" "$1"
+}
+
+synack_lost()
+{
+	lose a "$SYNACK" && tell_on a connect "$1" "$(addr b)" 5000 || return 1
+	local seq=$PEER_SEQ
+	wait_for "state b SYN-RECV" 10 && snapshot "$1" --light && going_on a "$seq"
+	goes_on $? "$seq" "$1"
+}
+
+# goes_on STATUS SEQ NAME: the handshake does, whatever happened before
+goes_on()
+{
+	lose_nothing && told a "$2" && tell b accept "$3" l && works "$3" && return "$1"
+}
+
+# ack_lost NAME HOST: a has sent 3000 bytes, and b has not even the connection; the
+# snapshot that HOST begins makes up for what was lost
+ack_lost()
+{
+	lose b "$NOSYN" && tell a connect "$1" "$(addr b)" 5000 &&
+		tell a send "$1" 3000 && state b SYN-RECV || return 1
+	if [ "$2" = a ]; then
+		after a triggered
+	else
+		after b recorded
+	fi
+	snapshot_from "$2" "$1" --light || return 1
+	[ "$(flying "$1" a b)" -eq 3000 ] || { flying "$1" a b; return 1; }
+	tell b accept "$1" l && tell b recv "$1" 3000 && works "$1"
+}
+
+# works NAME: bytes go both ways
+works()
+{
+	tell a send "$1" 500 && tell b recv "$1" 500 && tell b send "$1" 700 &&
+		tell a recv "$1" 700 && tell a close "$1" && tell b drain "$1" &&
+		tell b close "$1"
+}
+
+# ahead HOST: records alone, and tells nobody
+ahead()
+{
+	in_host "$1" distsnap take peers --light --store "$PEER_STORE" \
+		-o "$TEST_TMP/alone.$1.$((++ALONE))" --timeout 15000 --expect "$1/$1"
+}
+ALONE=0
+
+epoch()
+{
+	in_host "$1" distsnap members peers --json | grep -Eo '"epoch": *[0-9]+' |
+		grep -Eo '[0-9]+'
+}
+
+# levels NAME BEHIND COUNTER: a connects to b, one of them behind; then it is not
+levels()
+{
+	local before want
+
+	want=$(($(epoch a) > $(epoch b) ? $(epoch a) : $(epoch b)))
+	before=$(counter "$2" "$3")
+	connected "$1" "$(addr b)" && works "$1" && counted "$2" "$3" "$before" || return 1
+	[ "$3" != levelled ] || [ "$(epoch "$2")" -eq "$want" ]
+}
+
+closed_epochs()
+{
+	in_host "$1" distsnap group peers --id 9 --snap-max 200 && ahead "$1" && sleep 0.3
+}
+
+topology 2
+check "peers start" peers_start
+check "peers join" peers_join
+check "b listens" tell b listen l "$(addr b)" 5000
+check "filters" filters
+check "a connection, so that snapshots reach both" connected base "$(addr b)"
+check "they know each other" peers_known 1
+check "the SYN is lost" syn_lost syn
+check "the SYN-ACK is lost" synack_lost synack
+check "the last ACK is lost, the connecting side begins" ack_lost ack-a a
+check "the last ACK is lost, the accepting side begins" ack_lost ack-b b
+check "connections were born after a recording" [ "$(sum_of born_in_cut)" -ge 2 ]
+
+check "nothing connects them any more" works base
+check "a is ahead" ahead a
+check "b is levelled by the last ACK" levels up-b b levelled
+check "b is ahead" ahead b
+check "a is levelled by the SYN-ACK" levels up-a a levelled
+in_host b sysctl -qw net.ipv4.tcp_syncookies=2
+check "a is ahead again" ahead a
+check "b, with SYN cookies, is levelled by the last ACK" levels cookie-b b levelled
+check "b is ahead again" ahead b
+check "a is levelled by a SYN-ACK with a cookie" levels cookie-a a levelled
+check "there were cookies" counted b cookies 1
+in_host b sysctl -qw net.ipv4.tcp_syncookies=1
+
+check "a is ahead, and that epoch is over" closed_epochs a
+check "b skips it" levels skip-b b levelled_skip
+check "b is ahead, and that epoch is over" closed_epochs b
+check "a skips it" levels skip-a a levelled_skip
+
+in_host a distsnap group peers --id 9 --snap-max 10000
+in_host b distsnap group peers --id 9 --snap-max 10000
+check "a connection" connected last "$(addr b)"
+check "a snapshot of it" snapshot last --light
+check "it works" works last
+
+done_testing
