@@ -175,3 +175,23 @@ size_t store_prune(const char *cmd, const char *store, const char *group,
 	free(path);
 	return removed;
 }
+
+uint32_t store_newest(const char *store, const char *group, uint32_t last)
+{
+	char *path = xasprintf("%s/%s", store, group);
+	DIR *dir = opendir(path);
+	uint32_t epoch;
+	struct dirent *d;
+	struct stat st;
+
+	while (dir && (d = readdir(dir)))
+		if (!parse_u32(d->d_name, UINT32_MAX, &epoch) && epoch &&
+		    (int32_t)(epoch - last) > 0 &&
+		    !fstatat(dirfd(dir), d->d_name, &st, 0) &&
+		    time(NULL) - st.st_mtime > STORE_FRESH)
+			last = epoch;
+	if (dir)
+		closedir(dir);
+	free(path);
+	return last;
+}

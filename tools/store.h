@@ -22,4 +22,14 @@ void store_release(char *held);
 size_t store_prune(const char *cmd, const char *store, const char *group,
 		   const char *node, uint32_t keep, uint32_t newest);
 
+/*
+ * The newest epoch of which the store has something that is not being written now,
+ * or @last if none is newer: a node that was started again has forgotten what its
+ * number was.  (What is younger than STORE_FRESH seconds may be the same snapshot,
+ * begun by another initiator.)
+ */
+#define STORE_FRESH	10
+
+uint32_t store_newest(const char *store, const char *group, uint32_t last);
+
 #endif

@@ -235,15 +235,25 @@ static int take_one(struct take *t, struct ds_conn *c, int sigfd, bool first,
 		    bool *stop)
 {
 	struct ds_group g;
-	uint32_t epoch;
+	uint32_t epoch, newest;
 	int ret;
 
 	*stop = true;
 	if (ds_group_get(c, t->group, &g))
 		return fail(EXIT_REFUSED, "take %s: %s", t->group,
 			    ds_error(c));
+	/* Nothing that is in the store already may become a part of it. */
+	newest = store_newest(t->store, t->group, g.epoch);
+	if (g.members && newest != g.epoch) {
+		struct ds_group raise = { .epoch = newest };
+
+		snprintf(raise.name, sizeof(raise.name), "%s", t->group);
+		if (ds_group_set(c, &raise))
+			return fail(EXIT_REFUSED, "take %s: %s", t->group,
+				    ds_error(c));
+	}
 	/* Without members the kernel refuses. */
-	ret = g.members ? take_prepare(t, g.epoch + 1) : 0;
+	ret = g.members ? take_prepare(t, newest + 1) : 0;
 	if (ret)
 		return ret;
 	ret = start(t, c, sigfd, first, &epoch);

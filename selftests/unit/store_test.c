@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "crafted.h"
@@ -102,6 +103,26 @@ TEST_F(store, wraps)
 	EXPECT_FALSE(has(self, UINT32_MAX - 1, "a"));
 	EXPECT_TRUE(has(self, UINT32_MAX, "a"));
 	EXPECT_TRUE(has(self, 2, "a"));
+}
+
+/* Nothing from before may become a part of a snapshot of the same number. */
+TEST_F(store, what_is_old_is_not_used_again)
+{
+	const struct timespec past[] = { { .tv_sec = time(NULL) - STORE_FRESH - 5 },
+					 { .tv_sec = time(NULL) - STORE_FRESH - 5 } };
+	char *path;
+
+	EXPECT_EQ(7, store_newest(self->top, "g", 7));
+	put(self, 8, "b");
+	put(self, 9, "b");
+	/* Another initiator's, perhaps of this very snapshot. */
+	EXPECT_EQ(7, store_newest(self->top, "g", 7));
+	path = xasprintf("%s/g/8", self->top);
+	ASSERT_EQ(0, utimensat(AT_FDCWD, path, past, 0));
+	free(path);
+	EXPECT_EQ(8, store_newest(self->top, "g", 7));
+	EXPECT_EQ(8, store_newest(self->top, "g", 0));
+	EXPECT_EQ(11, store_newest(self->top, "g", 11));
 }
 
 TEST_F(store, what_is_merged_stays)
