@@ -126,7 +126,7 @@ check-debug:
 # M='NAME...' tries some.
 mutants:
 	@selftests/deps.sh check $(VMKERNEL)
-	@+$(MAKE) $(JOBS) --no-print-directory all KERNEL=$(VMKERNEL)
+	@+$(MAKE) $(JOBS) --no-print-directory all selftests KERNEL=$(VMKERNEL)
 	@+selftests/qemu/mutants.sh $(VMKERNEL) $(M)
 
 N	?= 1000

@@ -283,6 +283,9 @@ stock=()
 debug=()
 declare -A debug_pid=()
 trap stop_builds EXIT
+# Not to go on with the next machine when this one is stopped.
+trap 'exit 130' INT
+trap 'exit 143' TERM
 for kernel; do
 	if [[ $kernel == debug-* ]]; then
 		debug+=("${kernel#debug-}")

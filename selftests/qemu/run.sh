@@ -102,6 +102,7 @@ vars=$("$here/kernel.sh" "$kernel") || exit 3
 eval "$vars"
 # shellcheck disable=SC2153	# all of these come from kernel.sh
 [ -n "$IMAGE" ] || die "$kernel: no kernel image is installed; try: make deps KERNEL=$kernel"
+[ -z "$module" ] || [ -e "$module" ] || die "$module: no such module"
 [ -n "$module" ] || module=$build/$RELEASE/distsnap.ko
 if [ ! -e "$module" ]; then
 	[ -z "$load" ] || die "$module: not built; try: make module KERNEL=$kernel"
