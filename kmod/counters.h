@@ -47,6 +47,7 @@
 	X(levelled)		/* handshakes that waited for a newer epoch */	\
 	X(levelled_skip)	/* ... whose newer epoch was over already */	\
 	X(cookies)		/* handshakes known by a SYN cookie only */	\
+	X(fastopen_refused)	/* SYNs with data, which were sent without */	\
 	X(born_in_cut)		/* connections born between two recordings */	\
 	X(births_late)		/* ... waited for in vain */			\
 	X(births_missed)	/* new sockets not tracked at once: memory */	\

@@ -122,7 +122,7 @@ static unsigned int hook_out(void *priv, struct sk_buff *skb,
 		return ds_handshake_synack_out(NULL, skb, state);
 	if (sk->sk_state == TCP_NEW_SYN_RECV)
 		return ds_handshake_synack_out(sk, skb, state);
-	if (!atomic_read(&dn->active) || !sk_fullsock(sk))
+	if (!sk_fullsock(sk) || (!atomic_read(&dn->active) && sk->sk_state != TCP_SYN_SENT))
 		return NF_ACCEPT;
 	ch = ds_channel_find_rcu(sk);
 	if (!ch || ch->listening)

@@ -6,6 +6,7 @@
 #define KIND_EOL	0
 #define KIND_NOP	1
 #define KIND_SACK	5
+#define KIND_FASTOPEN	34
 #define SACK_BLOCK	8
 
 static void put16(u8 *p, u16 v)
@@ -122,7 +123,8 @@ int ds_option_find(const u8 *opts, unsigned int len, struct ds_option *opt)
  *
  * One that is there already gives way: a VRF has a segment pass LOCAL_OUT twice.
  * Padding is rebuilt and the last SACK blocks give way when there is no room:
- * RFC 2018 lets a sender report fewer, and the first block is the newest.
+ * RFC 2018 lets a sender report fewer, and the first block is the newest.  So does
+ * the Fast Open cookie of a SYN-ACK: the client asks again (RFC 7413).
  *
  * Return: the length of the new block, a multiple of 4; -ENOSPC when it does
  * not fit, -EINVAL when @opts is malformed.
@@ -130,7 +132,7 @@ int ds_option_find(const u8 *opts, unsigned int len, struct ds_option *opt)
 int ds_option_add(u8 out[DS_TCP_OPTIONS_MAX], const u8 *opts, unsigned int len,
 		  const u8 own[DISTSNAP_OPT_LEN])
 {
-	const u8 *sack = NULL;
+	const u8 *sack = NULL, *cookie = NULL;
 	unsigned int i = 0, n = DISTSNAP_OPT_LEN;
 	unsigned int blocks;
 
@@ -151,6 +153,10 @@ int ds_option_add(u8 out[DS_TCP_OPTIONS_MAX], const u8 *opts, unsigned int len,
 			sack = o;
 			continue;
 		}
+		if (o[0] == KIND_FASTOPEN) {
+			cookie = o;
+			continue;
+		}
 		if (n + o[1] > DS_TCP_OPTIONS_MAX)
 			return -ENOSPC;
 		memcpy(out + n, o, o[1]);
@@ -168,6 +174,10 @@ int ds_option_add(u8 out[DS_TCP_OPTIONS_MAX], const u8 *opts, unsigned int len,
 			memcpy(out + n + 2, sack + 2, blocks * SACK_BLOCK);
 			n += 2 + blocks * SACK_BLOCK;
 		}
+	}
+	if (cookie && n + cookie[1] <= DS_TCP_OPTIONS_MAX) {
+		memcpy(out + n, cookie, cookie[1]);
+		n += cookie[1];
 	}
 	while (n % 4)
 		out[n++] = KIND_NOP;

@@ -326,6 +326,15 @@ unsigned int ds_stream_out(struct ds_channel *ch, struct sk_buff *skb,
 	bool red;
 	int err;
 
+	/*
+	 * Data in a SYN would reach the peer before it can be levelled.  TCP notices
+	 * and sends a plain SYN at once (tcp_send_syn_data()).
+	 */
+	if (seg->syn && !seg->is_ack && seg->payload &&
+	    ds_group_allows_rcu(m->group, &seg->daddr)) {
+		ds_count(dn, fastopen_refused);
+		return NF_DROP;
+	}
 	spin_lock_bh(&m->lock);
 	if (m->gone)
 		goto out;

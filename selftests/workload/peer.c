@@ -198,6 +198,41 @@ static int do_connect(struct job *j)
 	return set_keys(j, c);
 }
 
+/* fastopen NAME ADDR PORT N: connect with N bytes in the SYN */
+static int do_fastopen(struct job *j)
+{
+	struct sockaddr_storage addr, own = { .ss_family = AF_INET };
+	socklen_t len, own_len = sizeof(own);
+	unsigned char buf[1000];
+	unsigned int here, there;
+	struct conn *c;
+	ssize_t ret;
+	size_t n;
+	int fd;
+
+	if (j->n < 5 || parse_address(j, &addr, &len))
+		return failed(j, "address and size are missing");
+	n = atoi(j->word[4]);
+	fd = socket(AF_INET, SOCK_STREAM, 0);
+	/* The pattern needs the port. */
+	if (fd < 0 || bind(fd, (struct sockaddr *)&own, sizeof(struct sockaddr_in)) ||
+	    getsockname(fd, (struct sockaddr *)&own, &own_len))
+		return failed_call(j, "bind");
+	c = add(j, fd);
+	if (!c || n > sizeof(buf))
+		return failed(j, "too many bytes");
+	here = ntohs(((struct sockaddr_in *)&own)->sin_port);
+	there = ntohs(((struct sockaddr_in *)&addr)->sin_port);
+	c->tx_key = peer_key(seed, here, there);
+	c->rx_key = peer_key(seed, there, here);
+	peer_fill(c->tx_key, 0, buf, n);
+	ret = sendto(fd, buf, n, MSG_FASTOPEN, (struct sockaddr *)&addr, len);
+	if (ret != (ssize_t)n)
+		return failed_call(j, "sendto");
+	c->tx = n;
+	return 0;
+}
+
 /* The bytes of a send in a file, for calls that take one. */
 static int in_a_file(struct job *j, const unsigned char *buf, size_t n)
 {
@@ -337,6 +372,7 @@ static int do_set(struct job *j, struct conn *c)
 		{ "peekoff", SOL_SOCKET, SO_PEEK_OFF },
 		{ "oobinline", SOL_SOCKET, SO_OOBINLINE },
 		{ "nodelay", IPPROTO_TCP, TCP_NODELAY },
+		{ "fastopen", IPPROTO_TCP, TCP_FASTOPEN },
 	};
 	unsigned int i;
 	int value;
@@ -375,6 +411,8 @@ static int do_it(struct job *j)
 		return do_accept(j);
 	if (!strcmp(what, "connect"))
 		return do_connect(j);
+	if (!strcmp(what, "fastopen"))
+		return do_fastopen(j);
 	c = find(j->word[1]);
 	if (!c)
 		return failed(j, "%s: no such connection", j->word[1]);
