@@ -7,6 +7,8 @@
 declare -A PEER_PID=() PEER_FD=()
 PEER_SEQ=0
 PEER_STORE=$TEST_TMP/store
+# How long a snapshot may be open, and tombstones are kept: see the test.
+PEER_SNAP_MAX=${PEER_SNAP_MAX:-10000}
 
 # peers_start: on every host
 peers_start()
@@ -31,7 +33,7 @@ peers_join()
 	mkdir -p "$PEER_STORE"
 	for h in "${HOSTS[@]}"; do
 		in_host "$h" distsnap group peers --id 9 --peers 10.0.0.0/24,fd00::/64 \
-			--pause-max 5000 --record-max 8000 --snap-max 10000 || return 1
+			--pause-max 5000 --record-max 8000 --snap-max "$PEER_SNAP_MAX" || return 1
 		in_host "$h" distsnap join peers --pid "${PEER_PID[$h]}" --name "$h" || return 1
 		spawn "$h" "agent-$h" distsnap agent peers --store "$PEER_STORE"
 		wait_for "logged agent-$h 'agent: ready'" 20 || return 1
