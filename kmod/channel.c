@@ -88,10 +88,20 @@ void ds_channel_unlock_sock(struct ds_channel *ch)
  * Initial sequence numbers, from what the socket knows at any time: both
  * counters of bytes begin at the handshake.  The SYN of the active side is
  * counted in bytes_acked (tcp_rcv_synsent_state_process() calls tcp_ack()),
- * that of the passive side is not; snd_nxt less all that was sent tells which.
+ * that of the passive side is not.
  */
-static void derive_isns(struct ds_channel *ch, const struct tcp_sock *tp)
+static void derive_isns(struct ds_channel *ch, bool passive)
 {
+	const struct tcp_sock *tp = tcp_sk(ch->sk);
+
+	ch->isn = tp->snd_una - (u32)tp->bytes_acked - passive;
+	ch->peer_isn = tp->rcv_nxt - (u32)tp->bytes_received - 1;
+}
+
+/* Who was not seen to be born: snd_nxt less all that was sent tells which it is. */
+static void guess_isns(struct ds_channel *ch)
+{
+	const struct tcp_sock *tp = tcp_sk(ch->sk);
 	u32 first = tp->snd_una - (u32)tp->bytes_acked;
 	u32 sent = (u32)tp->bytes_sent - (u32)tp->bytes_retrans;
 	u32 fin = (1 << ch->sk->sk_state) &
@@ -99,8 +109,7 @@ static void derive_isns(struct ds_channel *ch, const struct tcp_sock *tp)
 		  tp->snd_nxt == tp->write_seq;
 	u32 passive = first - (tp->snd_nxt - 1 - fin - sent);
 
-	ch->isn = first - (passive == 1);
-	ch->peer_isn = tp->rcv_nxt - (u32)tp->bytes_received - 1;
+	derive_isns(ch, passive == 1);
 	/* A segment that was dropped on this host counts twice: cannot tell. */
 	ch->isn_unclear = passive > 1;
 }
@@ -154,14 +163,12 @@ u16 ds_channel_addresses(const struct sock *sk, struct in6_addr *here,
 	return AF_INET;
 }
 
-/* ds_channel_identify() - who and what it is; context: the socket's lock */
+/* ds_channel_identify() - who it is; context: the socket's lock */
 void ds_channel_identify(struct ds_channel *ch)
 {
 	ch->family = ds_channel_addresses(ch->sk, &ch->saddr, &ch->daddr);
 	ch->sport = inet_sk(ch->sk)->inet_sport;
 	ch->dport = inet_sk(ch->sk)->inet_dport;
-	if (!ch->listening && !ch->unborn)
-		derive_isns(ch, tcp_sk(ch->sk));
 }
 
 /* A channel for a socket; context: the socket's lock. */
@@ -253,6 +260,8 @@ int ds_channel_track(struct ds_member *m, struct sock *sk)
 	}
 	init(ch, m, sk, sk->sk_state);
 	ds_channel_identify(ch);
+	if (!ch->listening && !ch->unborn)
+		guess_isns(ch);
 	ch->inode = sk->sk_socket ? sock_i_ino(sk) : 0;
 	ch->peer = ch->listening || ch->unborn ? DISTSNAP_PEER_CONNECTING :
 						  first_guess(ch);
@@ -307,8 +316,9 @@ void ds_channel_born(struct ds_channel *ch)
 	struct ds_member *m = ch->member;
 
 	spin_lock_bh(&m->lock);
-	ch->unborn = false;
 	ds_channel_identify(ch);
+	derive_isns(ch, !ch->unborn);
+	ch->unborn = false;
 	if (is_unsupported(ch))
 		ch->peer = DISTSNAP_PEER_UNSUPPORTED;
 	else if (ch->peer == DISTSNAP_PEER_CONNECTING ||
