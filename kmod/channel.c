@@ -171,11 +171,13 @@ void ds_channel_identify(struct ds_channel *ch)
 	ch->dport = inet_sk(ch->sk)->inet_dport;
 }
 
-/* A channel for a socket; context: the socket's lock. */
+/* A channel for a socket, with a reference; context: the socket's lock. */
 static void init(struct ds_channel *ch, struct ds_member *m, struct sock *sk, int state)
 {
 	refcount_set(&ch->ref, 1);
+	ds_member_get(m);
 	ch->member = m;
+	sock_hold(sk);
 	ch->sk = sk;
 	ch->id = atomic_inc_return(&next_id);
 	ch->listening = state == TCP_LISTEN;
@@ -185,40 +187,59 @@ static void init(struct ds_channel *ch, struct ds_member *m, struct sock *sk, in
 	ch->backoff = DS_PROBE_MIN;
 }
 
-/*
- * Make it findable.  Returns false when the socket is another's already, or the
- * member has left.
+/**
+ * ds_channel_new() - a channel for a socket that begins its life
+ * @m: the member
+ * @sk: begins to listen or to connect, or was just accepted by the kernel
+ * @state: what its state becomes
+ * @peer: what its peer is
+ *
+ * Context: the socket's lock, in process context or softirq.
+ *
+ * Return: it, to be inserted, or NULL without memory: the next look into the file
+ * tables finds the socket.
  */
-static bool insert(struct ds_channel *ch)
+struct ds_channel *ds_channel_new(struct ds_member *m, struct sock *sk, int state,
+				  enum distsnap_peer peer)
+{
+	struct ds_channel *ch = ds_new(channel, GFP_ATOMIC | __GFP_NOWARN);
+
+	if (!ch) {
+		ds_count(m->group->dn, births_missed);
+		return NULL;
+	}
+	init(ch, m, sk, state);
+	ch->peer = peer;
+	return ch;
+}
+
+/**
+ * ds_channel_insert() - make a channel findable
+ * @ch: the channel
+ *
+ * Context: the socket's lock, member->lock.
+ *
+ * Return: false when the socket is another's already, or the member has left: the
+ * caller puts it.
+ */
+bool ds_channel_insert(struct ds_channel *ch)
 {
 	struct ds_member *m = ch->member;
 	struct ds_channel *old;
-	bool gone;
 
-	ds_member_get(m);
-	sock_hold(ch->sk);
+	lockdep_assert_held(&m->lock);
+	if (m->gone)
+		return false;
 	spin_lock_bh(&table_lock);
 	old = ds_channel_find_rcu(ch->sk);
 	if (!old)
 		hlist_add_head_rcu(&ch->hash, &table[hash_ptr(ch->sk, TABLE_BITS)]);
 	spin_unlock_bh(&table_lock);
 	if (old)
-		goto undo;
-	spin_lock_bh(&m->lock);
-	gone = m->gone;
-	if (!gone) {
-		list_add_tail_rcu(&ch->node, ch->listening ? &m->listeners : &m->channels);
-		m->n_channels += !ch->listening;
-	}
-	spin_unlock_bh(&m->lock);
-	if (!gone)
-		return true;
-	spin_lock_bh(&table_lock);
-	hlist_del_rcu(&ch->hash);
-	spin_unlock_bh(&table_lock);
-undo:
-	ds_channel_put(ch);
-	return false;
+		return false;
+	list_add_tail_rcu(&ch->node, ch->listening ? &m->listeners : &m->channels);
+	m->n_channels += !ch->listening;
+	return true;
 }
 
 /**
@@ -235,7 +256,7 @@ undo:
 int ds_channel_track(struct ds_member *m, struct sock *sk)
 {
 	struct ds_channel *ch, *old;
-	bool ours, busy;
+	bool ours, busy, inserted;
 
 	lockdep_assert_held(&m->mutex);
 	rcu_read_lock();
@@ -268,66 +289,66 @@ int ds_channel_track(struct ds_member *m, struct sock *sk)
 	ch->probe_due = ch->peer == DISTSNAP_PEER_UNKNOWN;
 	ours = ch->probe_due;
 	/* Under the socket's lock: it is born after this, or was before. */
-	rcu_read_lock();
-	busy = !insert(ch);
+	spin_lock(&m->lock);
+	inserted = ds_channel_insert(ch);
+	spin_unlock(&m->lock);
 	ds_channel_unlock_sock(ch);
-	rcu_read_unlock();
-	if (busy)
+	if (!inserted) {
+		ds_channel_put(ch);
 		return -EBUSY;
+	}
 	if (ours)
 		ds_group_wake(m->group, 0);
 	return 1;
 }
 
 /**
- * ds_channel_adopt() - track a socket at the moment of its birth
+ * ds_channel_adopt() - track a socket that begins to listen or to connect
  * @m: the member
- * @sk: begins to listen or to connect, or was just accepted by the kernel
+ * @sk: the socket
  * @state: what its state becomes
- * @peer: what its peer is
  *
- * Context: the socket's lock, in process context or softirq; RCU.
- *
- * Return: 1, or 0 when it is another's already, or -ENOMEM: the next look into the
- * file tables finds it.
+ * Context: process, the socket's lock.
  */
-int ds_channel_adopt(struct ds_member *m, struct sock *sk, int state,
-		     enum distsnap_peer peer)
+void ds_channel_adopt(struct ds_member *m, struct sock *sk, int state)
 {
-	struct ds_channel *ch = ds_new(channel, GFP_ATOMIC | __GFP_NOWARN);
+	struct ds_channel *ch = ds_channel_new(m, sk, state, DISTSNAP_PEER_CONNECTING);
+	bool inserted;
 
-	if (!ch) {
-		ds_count(m->group->dn, births_missed);
-		return -ENOMEM;
-	}
-	init(ch, m, sk, state);
-	ch->peer = peer;
-	return insert(ch);
+	if (!ch)
+		return;
+	spin_lock_bh(&m->lock);
+	inserted = ds_channel_insert(ch);
+	spin_unlock_bh(&m->lock);
+	if (!inserted)
+		ds_channel_put(ch);
 }
 
 /**
  * ds_channel_born() - a connection is established: it has addresses and numbers
- * @ch: was in SYN_SENT, or was just adopted
+ * @ch: was in SYN_SENT, or is new
  *
- * Context: the socket's lock, RCU.
+ * Context: the socket's lock, member->lock, RCU.
  */
 void ds_channel_born(struct ds_channel *ch)
 {
 	struct ds_member *m = ch->member;
 
-	spin_lock_bh(&m->lock);
+	lockdep_assert_held(&m->lock);
 	ds_channel_identify(ch);
 	derive_isns(ch, !ch->unborn);
 	ch->unborn = false;
+	if (ch->peer == DISTSNAP_PEER_CONNECTING) {
+		ds_count(m->group->dn, births_unseen);
+		ch->peer = DISTSNAP_PEER_EXTERNAL;
+	}
 	if (is_unsupported(ch))
 		ch->peer = DISTSNAP_PEER_UNSUPPORTED;
-	else if (ch->peer == DISTSNAP_PEER_CONNECTING ||
-		 !ds_group_allows_rcu(m->group, &ch->daddr))
+	else if (!ds_group_allows_rcu(m->group, &ch->daddr))
 		ch->peer = DISTSNAP_PEER_EXTERNAL;
 	if (ch->peer != DISTSNAP_PEER_MEMBER)
 		ch->greeting = false;
 	ch->next = jiffies + ch->backoff;
-	spin_unlock_bh(&m->lock);
 	if (ch->greeting)
 		ds_channel_reserve(ch);
 }
@@ -580,7 +601,7 @@ void ds_channel_tick(struct ds_channel *ch, unsigned long now,
 		     unsigned long *next)
 {
 	struct ds_member *m = ch->member;
-	bool speak = false, marking, unknown, greeting, due;
+	bool speak = false, marking, unknown, greeting, asking, due;
 
 	if (ds_channel_bury(ch))
 		return;
@@ -597,10 +618,8 @@ void ds_channel_tick(struct ds_channel *ch, unsigned long now,
 		ds_record_settled(ch->cut->rec, ch->cut, false, DISTSNAP_CUT_LEFT);
 		ds_group_wake(m->group, 0);
 	}
-	if (ch->greeting && due) {
-		ch->probe_due = ch->probes;
-		ch->greeting = ch->probes;
-	}
+	if (ch->greeting && due && ch->probes)
+		ch->probe_due = true;
 	if (ch->peer == DISTSNAP_PEER_UNKNOWN && !marking && due) {
 		if (!ch->probes) {
 			ch->peer = DISTSNAP_PEER_EXTERNAL;
@@ -617,12 +636,13 @@ void ds_channel_tick(struct ds_channel *ch, unsigned long now,
 		speak = true;
 	unknown = ch->peer == DISTSNAP_PEER_UNKNOWN;
 	greeting = ch->greeting;
+	asking = unknown || (greeting && ch->probes);
 	spin_unlock_bh(&m->lock);
 
 	if (speak) {
 		if (marking && due)
 			ds_count(m->group->dn, markers_repeated);
-		if ((marking || unknown || greeting) && due) {
+		if ((marking || asking) && due) {
 			ch->next = now + ch->backoff;
 			ch->backoff = min_t(unsigned long, ch->backoff * 2,
 					    DS_MARKER_MAX);
@@ -630,7 +650,7 @@ void ds_channel_tick(struct ds_channel *ch, unsigned long now,
 		if (!ds_channel_speak(ch) && time_after(*next, now + 1))
 			*next = now + 1;
 	}
-	if ((marking || unknown || greeting) && time_after(*next, ch->next))
+	if ((marking || asking) && time_after(*next, ch->next))
 		*next = ch->next;
 	if (!marking && !greeting && READ_ONCE(ch->room) && READ_ONCE(m->colour.phase) == DS_IDLE)
 		ds_channel_unreserve(ch);

@@ -91,8 +91,10 @@ struct ds_channel {
 
 struct ds_channel *ds_channel_find_rcu(const struct sock *sk);
 int ds_channel_track(struct ds_member *m, struct sock *sk);
-int ds_channel_adopt(struct ds_member *m, struct sock *sk, int state,
-		     enum distsnap_peer peer);
+struct ds_channel *ds_channel_new(struct ds_member *m, struct sock *sk, int state,
+				  enum distsnap_peer peer);
+bool __must_check ds_channel_insert(struct ds_channel *ch);
+void ds_channel_adopt(struct ds_member *m, struct sock *sk, int state);
 void ds_channel_born(struct ds_channel *ch);
 u16 ds_channel_addresses(const struct sock *sk, struct in6_addr *here,
 			 struct in6_addr *there);

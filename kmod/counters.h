@@ -19,7 +19,7 @@
 	X(opt_foreign)		/* from outside the group's prefixes */		\
 	X(opt_group)		/* of a group that is not here */		\
 	X(opt_untracked)	/* on a socket that is no member's, or not yet */ \
-	X(opt_implausible)	/* TCP would drop the segment as well */	\
+	X(opt_implausible)	/* not in sequence, or much too late */	\
 	X(opt_jump)		/* epochs so far ahead that they are skipped */	\
 	X(opt_stale)		/* markers older than one already known */	\
 	X(opt_contradicted)	/* a second anchor for the same marker */	\
@@ -50,6 +50,8 @@
 	X(fastopen_refused)	/* SYNs with data, which were sent without */	\
 	X(born_in_cut)		/* connections born between two recordings */	\
 	X(births_late)		/* ... waited for in vain */			\
+	X(born_behind)		/* ... whose peer we are ahead of, and mark it */ \
+	X(births_unseen)	/* connections born otherwise: taken for external */ \
 	X(births_missed)	/* new sockets not tracked at once: memory */	\
 	X(buried)		/* tombstones of ended connections */		\
 	X(tombs_missed)		/* ... there was no memory or room for */	\

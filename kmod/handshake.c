@@ -94,17 +94,68 @@ static u32 open_epoch(const struct ds_member *m)
 }
 
 /*
- * Did the peer have this connection when it recorded, or will it have, while our
- * own record says nothing of it?  Context: member->lock.
+ * Did the peer have this connection when it recorded our last epoch, or will it
+ * have?  Ours begins after our recording.  Context: member->lock.
  */
-static bool needs_cut(const struct ds_member *m, const struct birth *b)
+static bool peer_is_behind(const struct ds_member *m, const struct birth *b)
 {
-	u32 epoch = open_epoch(m);
-
-	if (!epoch || !b->trusted || ds_mutant(no_born_cut))
+	if (!b->trusted || ds_mutant(no_born_cut) || m->colour.recorded != m->colour.level)
 		return false;
-	return b->seg->opt.flags & DISTSNAP_OPT_MARKER ||
-	       ds_epoch_after(epoch, b->seg->opt.epoch);
+	/* A marker of the same epoch: it has recorded this connection. */
+	return ds_epoch_after(m->colour.recorded, b->seg->opt.epoch) ||
+	       (b->seg->opt.epoch == m->colour.recorded &&
+		b->seg->opt.flags & DISTSNAP_OPT_MARKER);
+}
+
+/*
+ * Mark all that we send, and have a cut of it if the record is still open; if not,
+ * the peer's record misses this end, and the snapshot is incomplete.
+ */
+static void mark(struct ds_channel *ch)
+{
+	struct ds_member *m = ch->member;
+
+	if (open_epoch(m)) {
+		ds_count(m->group->dn, born_in_cut);
+		ds_cut_born(m->rec, ch);
+	} else {
+		ds_count(m->group->dn, born_behind);
+	}
+	ds_arm_late(&m->colour, &ch->ends, ch->isn + 1, m->recorded_light);
+	ds_channel_reserve(ch);
+	ch->backoff = DS_MARKER_MIN;
+	ch->next = jiffies + ch->backoff;
+	ds_group_wake(m->group, 0);
+}
+
+/* The listening socket's member gets a connection. */
+static void give_birth(struct ds_member *m, struct sock *sk, struct birth *b)
+{
+	/* The SYN-ACK asked: a member has answered with this segment. */
+	struct ds_channel *ch = ds_channel_new(m, sk, TCP_ESTABLISHED,
+					       !b ? DISTSNAP_PEER_CONNECTING : b->trusted ?
+					       DISTSNAP_PEER_MEMBER : DISTSNAP_PEER_EXTERNAL);
+	bool inserted;
+
+	if (!ch)
+		return;
+	/* All at once: the connection's next segment may be in our hook already. */
+	spin_lock_bh(&m->lock);
+	inserted = ds_channel_insert(ch);
+	if (inserted)
+		ds_channel_born(ch);
+	if (inserted && b && ch->peer == DISTSNAP_PEER_MEMBER) {
+		if (b->seg->opt.flags & DISTSNAP_OPT_PROBE &&
+		    b->seg->opt.anchor != ch->peer_isn)
+			ch->peer = DISTSNAP_PEER_REWRITTEN;
+		else if (peer_is_behind(m, b))
+			mark(ch);
+	}
+	spin_unlock_bh(&m->lock);
+	if (inserted && b && ds_channel_get_maybe_zero(ch))
+		b->ch = ch;
+	if (!inserted)
+		ds_channel_put(ch);
 }
 
 /**
@@ -116,53 +167,21 @@ static bool needs_cut(const struct ds_member *m, const struct birth *b)
 void ds_handshake_accepted(struct sock *sk)
 {
 	struct birth *b = __this_cpu_read(birth);
-	enum distsnap_peer peer = DISTSNAP_PEER_EXTERNAL;
-	struct ds_channel *ch, *lis;
-	struct ds_member *m;
 	struct in6_addr here, there;
+	struct ds_channel *lis;
 	struct sock *parent;
-	bool cut;
 
-	if (b && (b->seg->sport != inet_sk(sk)->inet_dport ||
-		  b->seg->dport != inet_sk(sk)->inet_sport))
-		b = NULL;
-	if (b) {
-		m = b->member;
-		/* The SYN-ACK asked: a member has answered with this segment. */
-		if (b->trusted)
-			peer = DISTSNAP_PEER_MEMBER;
-	} else {
-		ds_channel_addresses(sk, &here, &there);
-		parent = ds_find_listener(sock_net(sk), &there, inet_sk(sk)->inet_dport,
-					  &here, inet_sk(sk)->inet_num,
-					  sk->sk_bound_dev_if);
-		lis = parent ? ds_channel_find_rcu(parent) : NULL;
-		if (!lis)
-			return;
-		m = lis->member;
+	if (b && b->seg->sport == inet_sk(sk)->inet_dport &&
+	    b->seg->dport == inet_sk(sk)->inet_sport) {
+		give_birth(b->member, sk, b);
+		return;
 	}
-	if (ds_channel_adopt(m, sk, TCP_ESTABLISHED, peer) <= 0)
-		return;
-	ch = ds_channel_find_rcu(sk);
-	if (!ch)
-		return;
-	ds_channel_born(ch);
-	if (!b)
-		return;
-	spin_lock_bh(&m->lock);
-	if (b->trusted && b->seg->opt.flags & DISTSNAP_OPT_PROBE &&
-	    ch->peer == DISTSNAP_PEER_MEMBER && b->seg->opt.anchor != ch->peer_isn)
-		ch->peer = DISTSNAP_PEER_REWRITTEN;
-	cut = needs_cut(m, b) && ch->peer == DISTSNAP_PEER_MEMBER;
-	if (cut) {
-		ds_count(m->group->dn, born_in_cut);
-		ds_cut_born(m->rec, ch);
-	}
-	spin_unlock_bh(&m->lock);
-	if (cut)
-		ds_channel_reserve(ch);
-	if (ds_channel_get_maybe_zero(ch))
-		b->ch = ch;
+	ds_channel_addresses(sk, &here, &there);
+	parent = ds_find_listener(sock_net(sk), &there, inet_sk(sk)->inet_dport,
+				  &here, inet_sk(sk)->inet_num, sk->sk_bound_dev_if);
+	lis = parent ? ds_channel_find_rcu(parent) : NULL;
+	if (lis)
+		give_birth(lis->member, sk, NULL);
 }
 
 /* What was said and sent with the last segment of the handshake. */
@@ -180,6 +199,27 @@ static void after_birth(struct birth *b, struct sk_buff *clone, u64 sent_us)
 		ds_record_born(m);
 	spin_unlock_bh(&m->lock);
 	ds_channel_put(ch);
+}
+
+/*
+ * Another segment, on another processor, has completed the handshake before this
+ * one, which TCP has given to the connection: it is to be logged as any other.
+ */
+static void log_twin(struct ds_member *m, struct sk_buff *clone, const struct ds_seg *seg,
+		     const struct nf_hook_state *state)
+{
+	struct sock *sk = ds_find_established(state, clone, &seg->saddr, seg->sport,
+					      &seg->daddr, ntohs(seg->dport));
+	struct ds_channel *ch = sk && sk_fullsock(sk) ? ds_channel_find_rcu(sk) : NULL;
+
+	if (ch && ch->member == m) {
+		spin_lock_bh(&m->lock);
+		if (ch->cut && ch->cut->logging)
+			ds_log(m, ch->cut, clone, seg);
+		spin_unlock_bh(&m->lock);
+	}
+	if (sk)
+		sock_gen_put(sk);
 }
 
 /*
@@ -217,6 +257,8 @@ static unsigned int complete_in(struct ds_channel *lis, struct sk_buff *skb,
 	__this_cpu_write(birth, NULL);
 	if (b.ch)
 		after_birth(&b, clone, sent_us);
+	else if (clone)
+		log_twin(m, clone, seg, state);
 	kfree_skb(clone);
 	return NF_STOLEN;
 }

@@ -50,13 +50,16 @@ static unsigned int untracked_in(struct ds_net *dn, const struct ds_seg *seg,
 	return NF_ACCEPT;
 }
 
-/* The connection that TCP will find; with a reference if @refcounted. */
+/*
+ * The connection that TCP will find; with a reference if @refcounted.  A request
+ * that early demux has found may have become a connection while the segment waited.
+ */
 static struct sock *find_sock(const struct nf_hook_state *state,
 			      struct sk_buff *skb, const struct ds_seg *seg,
 			      bool *refcounted)
 {
 	*refcounted = false;
-	if (skb->sk)	/* early demux */
+	if (skb->sk && skb->sk->sk_state != TCP_NEW_SYN_RECV)	/* early demux */
 		return skb->sk;
 	*refcounted = true;
 	return ds_find_established(state, skb, &seg->saddr, seg->sport, &seg->daddr,

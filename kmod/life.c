@@ -26,7 +26,7 @@ static void begun(struct ds_net *dn, struct sock *sk, int state)
 	if (ch && !READ_ONCE(ch->unborn))
 		WRITE_ONCE(ch->stale, true);
 	else if (m && !ch)
-		ds_channel_adopt(m, sk, state, DISTSNAP_PEER_CONNECTING);
+		ds_channel_adopt(m, sk, state);
 }
 
 /* What the kernel sends to connect to has arrived: the connection is there. */
@@ -34,10 +34,13 @@ static void established(struct sock *sk, int old)
 {
 	struct ds_channel *ch = ds_channel_find_rcu(sk);
 
-	if (ch && READ_ONCE(ch->unborn))
+	if (ch && READ_ONCE(ch->unborn)) {
+		spin_lock_bh(&ch->member->lock);
 		ds_channel_born(ch);
-	else if (!ch && old == TCP_SYN_RECV)
+		spin_unlock_bh(&ch->member->lock);
+	} else if (!ch && old == TCP_SYN_RECV) {
 		ds_handshake_accepted(sk);
+	}
 }
 
 /* trace_inet_sock_set_state() */

@@ -501,13 +501,6 @@ void ds_cut_born(struct ds_record *rec, struct ds_channel *ch)
 	cut->born = true;
 	cut->captured = true;
 	add_cut(rec, ch, cut);
-	ch->ends.out_light = rec->snap->flags & DISTSNAP_F_LIGHT;
-	ch->ends.out_epoch = rec->snap->epoch;
-	ch->ends.out_anchor = ch->isn + 1;
-	ch->ends.out_state = DS_OUT_ARMED;
-	ch->backoff = DS_MARKER_MIN;
-	ch->next = jiffies + ch->backoff;
-	ds_group_wake(m->group, 0);
 }
 
 /**

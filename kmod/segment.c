@@ -149,6 +149,31 @@ bool ds_seg_checksum_ok(struct sk_buff *skb, const struct ds_seg *seg,
 	return !nf_checksum(skb, hook, seg->iplen, IPPROTO_TCP, seg->pf);
 }
 
+/* Time stamps go on by one per millisecond, mostly. */
+#define LATE_MAX	10000
+
+static bool stamp_is_recent(const struct tcp_sock *tp, const struct ds_seg *seg, int late)
+{
+	struct tcp_options_received opts = tp->rx_opt;
+
+	opts.rcv_tsval = seg->tsval;
+	return !opts.tstamp_ok || !seg->has_tsval || tcp_paws_check(&opts, late);
+}
+
+static u32 receive_window(const struct tcp_sock *tp)
+{
+	return max(tp->rcv_wnd, (u32)READ_ONCE(tp->window_clamp));
+}
+
+/* Neither beyond what TCP takes nor older than what the peer may still repeat. */
+static bool in_windows(const struct tcp_sock *tp, const struct ds_seg *seg)
+{
+	return seg->is_ack && !seg->syn &&
+	       !ds_seq_after(seg->ack, READ_ONCE(tp->write_seq)) &&
+	       !ds_seq_before(seg->ack, tp->snd_una - max(tp->max_window, 1U << 16)) &&
+	       !ds_seq_after(seg->seq, READ_ONCE(tp->rcv_nxt) + receive_window(tp));
+}
+
 /**
  * ds_seg_in_bounds() - might TCP accept a segment with these numbers?
  * @sk: the connection, not locked
@@ -156,29 +181,14 @@ bool ds_seg_checksum_ok(struct sk_buff *skb, const struct ds_seg *seg,
  *
  * The socket moves on while we look, and TCP raises snd_nxt only after it has
  * sent, so these bounds reject only what TCP is certain to reject too
- * (tcp_validate_incoming(), tcp_ack()): exact tests refuse 2 to 9% of genuine
- * markers.  Off-path forgers need the sequence window, the acknowledgment
- * window and the time stamp right at once.
+ * (tcp_validate_incoming(), tcp_ack()).
  */
 bool ds_seg_in_bounds(const struct sock *sk, const struct ds_seg *seg)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
-	u32 rcv_nxt = READ_ONCE(tp->rcv_nxt);
-	struct tcp_options_received opts;
-	u32 window = max(tp->rcv_wnd, (u32)READ_ONCE(tp->window_clamp));
 
-	if (!seg->is_ack || seg->syn)
-		return false;
-	if (ds_seq_after(seg->ack, READ_ONCE(tp->write_seq)) ||
-	    ds_seq_before(seg->ack, tp->snd_una - max(tp->max_window, 1U << 16)))
-		return false;
-	if (ds_seq_after(seg->seq, rcv_nxt + window) ||
-	    ds_seq_before(seg->end, tp->rcv_wup))
-		return false;
-	opts = tp->rx_opt;
-	opts.rcv_tsval = seg->tsval;
-	return !opts.tstamp_ok || !seg->has_tsval ||
-	       tcp_paws_check(&opts, TCP_PAWS_WINDOW);
+	return in_windows(tp, seg) && !ds_seq_before(seg->end, tp->rcv_wup) &&
+	       stamp_is_recent(tp, seg, TCP_PAWS_WINDOW);
 }
 
 /**
@@ -187,13 +197,25 @@ bool ds_seg_in_bounds(const struct sock *sk, const struct ds_seg *seg)
  * @skb: the segment at LOCAL_IN
  * @seg: its headers
  * @hook: NF_INET_LOCAL_IN
+ *
+ * What an option says is still true in a segment that others have overtaken, which
+ * TCP takes for an old one: on a network that reorders, most pure ACKs of a busy
+ * connection are.  Off-path forgers need the sequence window, the acknowledgment
+ * window and the time stamp right at once.
  */
 bool ds_seg_is_plausible(const struct sock *sk, struct sk_buff *skb,
 			 const struct ds_seg *seg, unsigned int hook)
 {
-	if (tcp_sk(sk)->rx_opt.tstamp_ok && !seg->has_tsval)
+	const struct tcp_sock *tp = tcp_sk(sk);
+	/* Nothing from before the handshake: that was another connection. */
+	u64 late = min_t(u64, max(receive_window(tp), 1U << 16),
+			 READ_ONCE(tp->bytes_received) + 1);
+
+	if (tp->rx_opt.tstamp_ok && !seg->has_tsval)
 		return false;
-	return ds_seg_in_bounds(sk, seg) && ds_seg_checksum_ok(skb, seg, hook);
+	return in_windows(tp, seg) &&
+	       !ds_seq_before(seg->seq, READ_ONCE(tp->rcv_nxt) - (u32)late) &&
+	       stamp_is_recent(tp, seg, LATE_MAX) && ds_seg_checksum_ok(skb, seg, hook);
 }
 
 /* RFC 2675: the length of a packet of more than 64 KiB (gso_max_size). */

@@ -143,6 +143,21 @@ void ds_arm(const struct ds_colour *m, struct ds_ends *c, u32 anchor, bool light
 	c->out_state = DS_OUT_ARMED;
 }
 
+/**
+ * ds_arm_late() - the marker of a connection that was born after the recording
+ * @m: the member, recorded
+ * @c: the connection, to a peer that may not have recorded yet
+ * @anchor: where it begins
+ * @light: the recording was one without images
+ */
+void ds_arm_late(const struct ds_colour *m, struct ds_ends *c, u32 anchor, bool light)
+{
+	c->out_light = light;
+	c->out_epoch = m->recorded;
+	c->out_anchor = anchor;
+	c->out_state = DS_OUT_ARMED;
+}
+
 /* ds_disarm() - forget the anchor: the recording was aborted or starts over */
 void ds_disarm(struct ds_ends *c)
 {

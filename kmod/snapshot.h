@@ -111,6 +111,7 @@ bool ds_is_red(const struct ds_colour *m, const struct ds_ends *c,
 	       const struct ds_option *opt, u32 end, bool reset);
 bool ds_trigger(struct ds_colour *m, u32 epoch);
 void ds_arm(const struct ds_colour *m, struct ds_ends *c, u32 anchor, bool light);
+void ds_arm_late(const struct ds_colour *m, struct ds_ends *c, u32 anchor, bool light);
 void ds_disarm(struct ds_ends *c);
 bool ds_is_gated(const struct ds_colour *m, const struct ds_ends *c, u32 end,
 		 bool reset);

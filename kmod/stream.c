@@ -182,21 +182,25 @@ unsigned int ds_stream_in(struct ds_channel *ch, struct sk_buff *skb,
 	unsigned int verdict = NF_ACCEPT;
 	bool moves = carries_something(seg);
 	enum ds_trust trust = judge(ch, skb, seg, state);
-	bool log = false;
+	bool sound = false;
 
-	/* Would TCP take it, if it is to be logged?  Not under the lock. */
-	if (seg->payload && READ_ONCE(ch->cut)) {
-		log = ds_seg_in_bounds(ch->sk, seg) &&
-		      ds_seg_checksum_ok(skb, seg, state->hook);
-		if (!log)
-			ds_count(dn, log_implausible);
-	}
+	/*
+	 * Would TCP take it, if it is to be logged?  Not under the lock.  The cut may
+	 * just be coming: see give_birth().
+	 */
+	if (seg->payload && READ_ONCE(m->rec))
+		sound = ds_seg_in_bounds(ch->sk, seg) &&
+			ds_seg_checksum_ok(skb, seg, state->hook);
 
 	spin_lock_bh(&m->lock);
 	if (m->gone)
 		goto out;
-	/* The peer's socket has been born, so it has seen our greeting. */
-	if (ch->greeting && !seg->syn && ds_seg_in_bounds(ch->sk, seg))
+	/*
+	 * The peer's socket has been born, so it has seen our greeting.  A request
+	 * can acknowledge as well, but not more than our SYN (tcp_check_req()).
+	 */
+	if (ch->greeting && !ch->unborn && !seg->syn && ds_seg_in_bounds(ch->sk, seg) &&
+	    (seg->payload || seg->fin || ds_seq_after(seg->ack, ch->isn + 1)))
 		ch->greeting = false;
 	if (moves && ds_queue_must_follow(&m->hold, ch, skb)) {
 		verdict = ds_queue_steal(&m->hold, ch, skb, state);
@@ -225,8 +229,12 @@ unsigned int ds_stream_in(struct ds_channel *ch, struct sk_buff *skb,
 		verdict = ds_queue_steal(&m->hold, ch, skb, state);
 		goto out;
 	}
-	if (log && ch->cut && ch->cut->logging)
-		ds_log(m, ch->cut, skb, seg);
+	if (seg->payload && ch->cut && ch->cut->logging) {
+		if (sound)
+			ds_log(m, ch->cut, skb, seg);
+		else
+			ds_count(dn, log_implausible);
+	}
 out:
 	spin_unlock_bh(&m->lock);
 	/* Long enough to be captured before it is queued. */

@@ -18,8 +18,8 @@ static bool record_tick(struct ds_member *m)
 		return false;
 	end = ktime_add_ms(rec->snap->t0, READ_ONCE(m->group->limits.snap_max));
 	spin_lock_bh(&m->lock);
-	/* A SYN-ACK that is repeated after a second shows the new epoch. */
-	if (m->late_births && tcp_clock_us() - m->published_us > USEC_PER_SEC) {
+	/* Should the last ACK be lost, TCP repeats the SYN-ACK after a second. */
+	if (m->late_births && tcp_clock_us() - m->published_us > 2 * USEC_PER_SEC) {
 		ds_count_add(m->group->dn, births_late, m->late_births);
 		m->late_births = 1;
 		ds_record_born(m);

@@ -68,6 +68,42 @@ ack_lost()
 	tell b accept "$1" l && tell b recv "$1" 3000 && works "$1"
 }
 
+# late: b has recorded, and its record is closed, before it gets the connection that
+# a has had all the time; what b says then is news to a
+late()
+{
+	local late behind rc=0
+
+	late=$(counter b births_late)
+	behind=$(counter b born_behind)
+	lose b "$NOSYN" && tell a connect late "$(addr b)" 5000 && state b SYN-RECV &&
+		ahead b && counted b births_late "$late" || rc=1
+	lose_nothing && tell a send late 100 && tell b accept late l &&
+		tell b recv late 100 && works late || rc=1
+	counted b born_behind "$behind" && [ "$(epoch a)" -eq "$(epoch b)" ] && return "$rc"
+}
+
+# greeted: a has recorded, and says so until b has heard it, however long it takes
+greeted()
+{
+	local before rc=0
+
+	before=$(counter b levelled)
+	ahead a && lose b "$NOSYN counter" && tell a connect greeted "$(addr b)" 5000 &&
+		tell a send greeted 3000 && wait_for "[ \$(lost b) -ge 10 ]" 20 || rc=1
+	lose_nothing && tell b accept greeted l && tell b recv greeted 3000 &&
+		works greeted || rc=1
+	counted b levelled "$before" && [ "$(epoch a)" -eq "$(epoch b)" ] && return "$rc"
+}
+
+# lost HOST: how many segments, if lose had a counter
+lost()
+{
+	in_host "$1" nft list chain ip f in |
+		awk '{ for (i = 1; i < NF; i++) if ($i == "packets") n += $(i + 1) }
+		     END { print n + 0 }'
+}
+
 # works NAME: bytes go both ways
 works()
 {
@@ -131,6 +167,8 @@ check "a is ahead" ahead a
 check "b is levelled by the last ACK" levels up-b b levelled
 check "b is ahead" ahead b
 check "a is levelled by the SYN-ACK" levels up-a a levelled
+check "a is marked, which b has kept waiting" late
+check "b is levelled by what is repeated" greeted
 in_host b sysctl -qw net.ipv4.tcp_syncookies=2
 check "a is ahead again" ahead a
 check "b, with SYN cookies, is levelled by the last ACK" levels cookie-b b levelled
@@ -160,5 +198,6 @@ in_host b distsnap group peers --id 9 --snap-max "$PEER_SNAP_MAX"
 check "a connection" connected last "$(addr b)"
 check "a snapshot of it" snapshot last --light
 check "it works" works last
+check "every birth was seen" [ "$(sum_of births_unseen)" -eq 0 ]
 
 done_testing

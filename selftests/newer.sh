@@ -65,7 +65,8 @@ audit()
 
 topology 3
 netem_all delay 5ms 1ms
-check "banks start" banks_start --rate 200
+# Little, so that no window closes while b does not read.
+check "banks start" banks_start --rate 100 --max-len 400
 check "banks join" banks_join
 check "a has less patience" in_host a distsnap group bank --id 7 --pause-max 1000
 for i in $(seq "$ROUNDS"); do
