@@ -16,6 +16,7 @@
 
 ROUNDS=${ROUNDS:-${DEBUG_KERNEL:+1}}
 ROUNDS=${ROUNDS:-3}
+MAX_LEN=400
 BANK_LIMITS=(--pause-max 20000 --record-max 25000 --snap-max 30000)
 snaps=$TEST_TMP/snaps
 mkdir "$snaps"
@@ -60,13 +61,13 @@ older_ends()
 
 audit()
 {
-	bank-audit --light --seed "$SEED" "$snaps"/newer.*
+	bank-audit --light --seed "$SEED" --max-len "$MAX_LEN" "$snaps"/newer.*
 }
 
 topology 3
 netem_all delay 5ms 1ms
 # Little, so that no window closes while b does not read.
-check "banks start" banks_start --rate 100 --max-len 400
+check "banks start" banks_start --rate 100 --max-len "$MAX_LEN"
 check "banks join" banks_join
 check "a has less patience" in_host a distsnap group bank --id 7 --pause-max 1000
 for i in $(seq "$ROUNDS"); do
