@@ -182,6 +182,7 @@ static void init(struct ds_channel *ch, struct ds_member *m, struct sock *sk, in
 	ch->id = atomic_inc_return(&next_id);
 	ch->listening = state == TCP_LISTEN;
 	ch->unborn = state == TCP_SYN_SENT;
+	ch->seen = true;	/* until the next scan */
 	ch->probes = DS_PROBES;
 	ch->next = jiffies;
 	ch->backoff = DS_PROBE_MIN;
@@ -262,6 +263,10 @@ int ds_channel_track(struct ds_member *m, struct sock *sk)
 	rcu_read_lock();
 	old = ds_channel_find_rcu(sk);
 	ours = old && old->member == m;
+	if (ours)
+		old->seen = true;
+	else if (old)
+		WRITE_ONCE(old->claimed, true);
 	rcu_read_unlock();
 	if (old)
 		return ours ? 0 : -EBUSY;

@@ -28,7 +28,11 @@
  *	member->lock
  * @fin_in: the socket is closed, after the peer's FIN; @fin_out: and ours
  * @tomb: what is left of it, if no record has it; member->lock
- * @stale: the socket connects anew: it is another connection now
+ * @stale: the socket connects anew, or has got another owner: it is another
+ *	connection now
+ * @seen: in the member's file tables or accept queues, at the last scan; @away: it
+ *	has a file, but not there; @claimed: another member has it; @holder: the last
+ *	outsider that was found to have it; member->mutex
  * @greeting: until the peer has certainly seen one, each segment carries a probe:
  *	the peer must not take us for one of another colour; member->lock
  * @ends: see snapshot.h; member->lock
@@ -66,6 +70,10 @@ struct ds_channel {
 	bool unborn;
 	bool greeting;
 	bool stale;
+	bool seen;
+	bool away;
+	bool claimed;
+	pid_t holder;
 	bool fin_in;
 	bool fin_out;
 	u64 inode;

@@ -39,6 +39,7 @@
 	X(park_late)		/* deadline passed before all were parked */	\
 	X(markers_repeated)	/* by the timer */				\
 	X(probes_unanswered)	/* connections declared external */		\
+	X(outsiders_sought)	/* recordings that looked through all processes */ \
 	X(triggered)		/* recordings begun */				\
 	X(recorded)		/* recordings published */			\
 	X(aborted)		/* recordings given up */			\

@@ -125,6 +125,8 @@ struct ds_member *ds_member_join(struct ds_group *g, struct pid *pid,
 	g->n_members++;
 	mutex_lock(&m->mutex);
 	err = ds_member_scan(m);
+	if (err >= 0 && m->foreign)
+		err = -EBUSY;
 	mutex_unlock(&m->mutex);
 	if (err < 0) {
 		ds_member_leave(m);
@@ -217,6 +219,7 @@ bool ds_member_is_dead(const struct ds_member *m)
 struct found {
 	const struct net *net;
 	unsigned int unseen;
+	bool shared;	/* a file, or a table, may have more users than one */
 	struct sock **sks;
 	unsigned int n;
 	unsigned int max;
@@ -259,6 +262,8 @@ static int find_in_file(const void *p, struct file *file, unsigned int fd)
 		f->unseen++;
 		return 0;
 	}
+	if (READ_ONCE(sk->sk_state) != TCP_LISTEN)
+		f->shared |= file_count(file) > 1;
 	if (READ_ONCE(sk->sk_state) != TCP_CLOSE)
 		find(f, sk);
 	else if (!skb_queue_empty_lockless(&sk->sk_receive_queue) &&
@@ -282,6 +287,8 @@ static void find_sockets(struct ds_member *m, struct found *f)
 			task_lock(t);
 			if (t->files && t->files != last) {
 				last = t->files;
+				f->shared |= atomic_read(&last->count) >
+					     get_nr_threads(leader);
 				iterate_fd(t->files, 0, find_in_file, f);
 			}
 			task_unlock(t);
@@ -290,18 +297,38 @@ static void find_sockets(struct ds_member *m, struct found *f)
 	rcu_read_unlock();
 }
 
+/*
+ * Which connections have files, and none of them in our tables?  Those that nobody
+ * has accepted, and those that are closed, have no file; close() may linger.  One
+ * that another member has got meanwhile is its own from now on.
+ */
+static void find_away(struct ds_member *m)
+{
+	struct ds_channel *ch;
+
+	list_for_each_entry(ch, &m->channels, node) {
+		ch->away = !ch->seen && ch->sk->sk_socket && !ch->unborn &&
+			   READ_ONCE(ch->sk->sk_state) != TCP_CLOSE &&
+			   READ_ONCE(ch->sk->sk_shutdown) != SHUTDOWN_MASK;
+		if (ch->away && READ_ONCE(ch->claimed))
+			WRITE_ONCE(ch->stale, true);
+		WRITE_ONCE(ch->claimed, false);
+	}
+}
+
 /**
  * ds_member_scan() - track the sockets in the member's file tables
  * @m: the member
  *
  * Context: process, member->mutex.
  *
- * Return: how many are new, or -ENOMEM, -EBUSY (one is another member's),
- * -EAGAIN (the owner sleeps in one: try again).
+ * Return: how many are new, or -ENOMEM, -EAGAIN (the owner sleeps in one: try
+ * again).
  */
 int ds_member_scan(struct ds_member *m)
 {
 	struct found f = { .max = 64, .net = m->group->dn->net };
+	struct ds_channel *ch;
 	int ret = 0, err = 0, new = 0;
 	unsigned int i;
 
@@ -321,15 +348,22 @@ int ds_member_scan(struct ds_member *m)
 		f.max = f.n * 2;
 	}
 	m->unseen = f.unseen;
+	m->shares = f.shared;
+	m->foreign = 0;
+	list_for_each_entry(ch, &m->channels, node)
+		ch->seen = false;
 	for (i = 0; i < f.n; i++) {
 		ret = ds_channel_track(m, f.sks[i]);
-		if (ret < 0)
+		if (ret == -EBUSY)
+			m->foreign++;
+		else if (ret < 0)
 			err = ret;
 		else
 			new += ret;
 		sock_put(f.sks[i]);
 	}
 	kvfree(f.sks);
+	find_away(m);
 	return err ? err : new;
 }
 

@@ -41,6 +41,8 @@
  * @tombs: struct ds_cut, of connections that ended lately; @n_tombs; @mutex
  * @unseen: sockets of the member that cannot be recorded, at the last scan:
  *	MPTCP, closed with bytes unread, or of another namespace; @mutex
+ * @foreign: how many of its sockets are another member's; @shares: files or tables
+ *	of it may have more users; both at the last scan; @mutex
  * @asking: the agent is asked for the local state of the epoch in @colour
  * @status: its answer, a positive errno or 0, and @message its words
  * @park: see park.h
@@ -78,6 +80,8 @@ struct ds_member {
 	bool asking;
 	u32 abort;
 	unsigned int unseen;
+	unsigned int foreign;
+	bool shares;
 	int status;
 	char message[64];
 	struct ds_park park;

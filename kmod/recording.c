@@ -25,6 +25,7 @@
 #include "member.h"
 #include "mutant.h"
 #include "netlink.h"
+#include "outsider.h"
 #include "timers.h"
 
 static u64 since(const struct ds_record *rec)
@@ -48,9 +49,6 @@ static int observe(struct ds_member *m, struct ds_record *rec, ktime_t deadline)
 		}
 		usleep_range(50, 100);
 	}
-	if (ret == -EBUSY)
-		ds_reason_add(&rec->reasons,
-			      "member %s: holds a socket of another member", m->name);
 	if (!ret && m->unseen && list_empty(&rec->reasons))
 		ds_reason_add(&rec->reasons,
 			      "member %s: %u of its sockets cannot be recorded (MPTCP, closed with bytes unread, or of another namespace)",
@@ -165,6 +163,11 @@ static int record(struct ds_member *m, struct ds_record *rec)
 		err = ds_record_tombs(m, rec);
 	if (err)
 		return err;
+	if (m->foreign)
+		ds_reason_add(&rec->reasons,
+			      "member %s: %u of its connections are another member's as well",
+			      m->name, m->foreign);
+	ds_outsiders_look(m, rec);
 	rec->captured_ns = since(rec);
 	err = local_state(m, rec, deadline);
 	if (!err && !ds_park_complete(m)) {

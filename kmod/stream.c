@@ -197,10 +197,11 @@ unsigned int ds_stream_in(struct ds_channel *ch, struct sk_buff *skb,
 		goto out;
 	/*
 	 * The peer's socket has been born, so it has seen our greeting.  A request
-	 * can acknowledge as well, but not more than our SYN (tcp_check_req()).
+	 * can acknowledge as well, but bare and no more than our SYN (tcp_check_req()).
 	 */
 	if (ch->greeting && !ch->unborn && !seg->syn && ds_seg_in_bounds(ch->sk, seg) &&
-	    (seg->payload || seg->fin || ds_seq_after(seg->ack, ch->isn + 1)))
+	    (trust >= DS_TRUSTED_SKIP || seg->payload || seg->fin ||
+	     ds_seq_after(seg->ack, ch->isn + 1)))
 		ch->greeting = false;
 	if (moves && ds_queue_must_follow(&m->hold, ch, skb)) {
 		verdict = ds_queue_steal(&m->hold, ch, skb, state);

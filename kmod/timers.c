@@ -62,7 +62,7 @@ static bool member_tick(struct ds_member *m, unsigned long *next)
 	list_for_each_entry(ch, &m->channels, node)
 		busy |= ch->ends.answer_due || ch->probe_due || ch->reply_due ||
 			ch->peer == DISTSNAP_PEER_UNKNOWN ||
-			READ_ONCE(ch->room) || READ_ONCE(ch->greeting);
+			(READ_ONCE(ch->greeting) ? ch->probes : READ_ONCE(ch->room));
 	return busy;
 }
 

@@ -59,7 +59,7 @@ static const char *kind_of(const struct tables *t, const struct image_fd *f)
 	uint64_t inode;
 	size_t i;
 
-	if (!strncmp(f->target, "pipe:", 5))
+	if (!strncmp(f->target, "pipe:", 5) || !strcmp(f->target, "anon_inode:[io_uring]"))
 		return "";
 	if (sscanf(f->target, "socket:[%" SCNu64 "]", &inode) != 1)
 		return NULL;

@@ -25,6 +25,14 @@
  *	drain C				until the end of the stream
  *	set C OPTION N			rcvlowat, sndbuf, rcvbuf, nodelay, oobinline, peekoff
  *	shut C, close C, reset C	the end
+ *	dup C				one more file descriptor, which stays
+ *	fork C				a child that has all that there is; its pid
+ *	reap C				ends it
+ *	away C				sent to itself, and not yet received
+ *	back C				received
+ *	give C PATH			given to who gets it, another peer
+ *	get C PATH
+ *	ring C				to an io_uring instance only
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -32,14 +40,18 @@
 #include <inttypes.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/sendfile.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "pass.h"
 #include "peergen.h"
 
 #define CONNS		64
@@ -49,6 +61,8 @@
 struct conn {
 	char name[32];
 	int fd;
+	int way[2];			/* on which it is away */
+	pid_t child;
 	uint64_t tx_key, rx_key;
 	uint64_t tx, rx;		/* offsets of the next byte */
 };
@@ -397,6 +411,83 @@ static int do_close(struct job *j, struct conn *c)
 	return close(c->fd) ? failed_call(j, "close") : 0;
 }
 
+static int do_fork(struct job *j, struct conn *c)
+{
+	c->child = fork();
+	if (!c->child) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			pause();
+	}
+	j->value = c->child;
+	return c->child < 0 ? failed_call(j, "fork") : 0;
+}
+
+static int do_reap(struct job *j, struct conn *c)
+{
+	return kill(c->child, SIGKILL) || waitpid(c->child, NULL, 0) != c->child ?
+	       failed_call(j, "reap") : 0;
+}
+
+/* The bytes that go with it do not matter. */
+static int do_away(struct job *j, struct conn *c)
+{
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, c->way) ||
+	    pass_fd(c->way[0], c->fd, "", 1) || close(c->fd))
+		return failed_call(j, "away");
+	return 0;
+}
+
+static int do_back(struct job *j, struct conn *c)
+{
+	char byte;
+
+	c->fd = take_fd(c->way[1], &byte, 1);
+	close(c->way[0]);
+	close(c->way[1]);
+	return c->fd < 0 ? failed_call(j, "back") : 0;
+}
+
+static int do_give(struct job *j, struct conn *c)
+{
+	int err, via = j->n > 2 ? pass_connect(j->word[2]) : -1;
+
+	if (via < 0)
+		return failed_call(j, "path");
+	err = pass_fd(via, c->fd, c, sizeof(*c)) || close(c->fd) ? failed_call(j, "give") : 0;
+	c->name[0] = 0;
+	close(via);
+	return err;
+}
+
+static int do_get(struct job *j)
+{
+	int via = j->n > 2 ? pass_listen(j->word[2]) : -1;
+	struct conn got, *c;
+
+	if (via < 0)
+		return failed_call(j, "path");
+	got.fd = take_fd(via, &got, sizeof(got));
+	close(via);
+	if (got.fd < 0)
+		return failed_call(j, "get");
+	c = add(j, got.fd);
+	if (!c)
+		return -1;
+	c->tx_key = got.tx_key;
+	c->rx_key = got.rx_key;
+	c->tx = got.tx;
+	c->rx = got.rx;
+	return 0;
+}
+
+static int do_ring(struct job *j, struct conn *c)
+{
+	int ring = pass_to_ring(c->fd);
+
+	return ring < 0 || close(c->fd) ? failed_call(j, "ring") : 0;
+}
+
 static int do_it(struct job *j)
 {
 	const char *what = j->word[0];
@@ -413,6 +504,8 @@ static int do_it(struct job *j)
 		return do_connect(j);
 	if (!strcmp(what, "fastopen"))
 		return do_fastopen(j);
+	if (!strcmp(what, "get"))
+		return do_get(j);
 	c = find(j->word[1]);
 	if (!c)
 		return failed(j, "%s: no such connection", j->word[1]);
@@ -431,6 +524,20 @@ static int do_it(struct job *j)
 		return shutdown(c->fd, SHUT_WR) ? failed_call(j, what) : 0;
 	if (!strcmp(what, "close") || !strcmp(what, "reset"))
 		return do_close(j, c);
+	if (!strcmp(what, "dup"))
+		return dup(c->fd) < 0 ? failed_call(j, what) : 0;
+	if (!strcmp(what, "fork"))
+		return do_fork(j, c);
+	if (!strcmp(what, "reap"))
+		return do_reap(j, c);
+	if (!strcmp(what, "away"))
+		return do_away(j, c);
+	if (!strcmp(what, "back"))
+		return do_back(j, c);
+	if (!strcmp(what, "give"))
+		return do_give(j, c);
+	if (!strcmp(what, "ring"))
+		return do_ring(j, c);
 	return failed(j, "%s: no such command", what);
 }
 

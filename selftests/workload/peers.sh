@@ -13,16 +13,24 @@ PEER_SNAP_MAX=${PEER_SNAP_MAX:-10000}
 # peers_start: on every host
 peers_start()
 {
-	local h fd
+	local h
 
 	for h in "${HOSTS[@]}"; do
-		mkfifo "$TEST_TMP/peer-$h"
-		spawn "$h" "peer-$h" peer "$SEED" "$TEST_TMP/peer-$h"
-		PEER_PID[$h]=$LAST_PID
-		exec {fd}> "$TEST_TMP/peer-$h"
-		PEER_FD[$h]=$fd
-		wait_for "logged peer-$h ready" 10 || return 1
+		peer_start "$h" "$h" || return 1
 	done
+}
+
+# peer_start HOST NAME
+peer_start()
+{
+	local fd
+
+	mkfifo "$TEST_TMP/peer-$2"
+	spawn "$1" "peer-$2" peer "$SEED" "$TEST_TMP/peer-$2"
+	PEER_PID[$2]=$LAST_PID
+	exec {fd}> "$TEST_TMP/peer-$2"
+	PEER_FD[$2]=$fd
+	wait_for "logged peer-$2 ready" 10
 }
 
 # peers_join: with an agent on each host
@@ -34,10 +42,16 @@ peers_join()
 	for h in "${HOSTS[@]}"; do
 		in_host "$h" distsnap group peers --id 9 --peers 10.0.0.0/24,fd00::/64 \
 			--pause-max 5000 --record-max 8000 --snap-max "$PEER_SNAP_MAX" || return 1
-		in_host "$h" distsnap join peers --pid "${PEER_PID[$h]}" --name "$h" || return 1
+		peer_join "$h" "$h" || return 1
 		spawn "$h" "agent-$h" distsnap agent peers --store "$PEER_STORE"
 		wait_for "logged agent-$h 'agent: ready'" 20 || return 1
 	done
+}
+
+# peer_join HOST NAME
+peer_join()
+{
+	in_host "$1" distsnap join peers --pid "${PEER_PID[$2]}" --name "$2"
 }
 
 # peers_known N: the module knows that the other ends of N connections are members
