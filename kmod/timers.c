@@ -45,8 +45,11 @@ static bool record_tick(struct ds_member *m)
 	return false;
 }
 
-/* One member's turn; true while it has something going on. */
-static bool member_tick(struct ds_member *m, unsigned long *next)
+/*
+ * One member's turn; true while it has something going on.  @greets: set if it has
+ * only to go on saying something, which needs no tick.
+ */
+static bool member_tick(struct ds_member *m, unsigned long *next, bool *greets)
 {
 	struct ds_channel *ch, *tmp;
 	unsigned long now = jiffies;
@@ -59,10 +62,12 @@ static bool member_tick(struct ds_member *m, unsigned long *next)
 		ds_channel_bury(ch);
 	ds_member_forget(m, false);
 	busy = record_tick(m);
-	list_for_each_entry(ch, &m->channels, node)
+	list_for_each_entry(ch, &m->channels, node) {
+		*greets |= READ_ONCE(ch->greeting);
 		busy |= ch->ends.answer_due || ch->probe_due || ch->reply_due ||
 			ch->peer == DISTSNAP_PEER_UNKNOWN ||
 			(READ_ONCE(ch->greeting) ? ch->probes : READ_ONCE(ch->room));
+	}
 	return busy;
 }
 
@@ -98,7 +103,7 @@ void ds_tick(struct work_struct *work)
 	struct ds_group *g = container_of(work, struct ds_group, tick.work);
 	unsigned long next = jiffies + DS_TICK_IDLE;
 	struct ds_member *m, *tmp;
-	bool busy = false, scan, scanned = true;
+	bool busy = false, greets = false, scan, scanned = true;
 
 	spin_lock_bh(&g->lock);
 	scan = g->scan_wanted;
@@ -114,7 +119,7 @@ void ds_tick(struct work_struct *work)
 		}
 		if (scan && ds_member_scan(m) == -EAGAIN)
 			scanned = false;
-		busy |= member_tick(m, &next);
+		busy |= member_tick(m, &next, &greets);
 		mutex_unlock(&m->mutex);
 		if (!m->n_channels && !m->rec && ds_member_is_dead(m))
 			ds_member_leave(m);
@@ -136,7 +141,7 @@ void ds_tick(struct work_struct *work)
 		spin_unlock_bh(&g->lock);
 		return;
 	}
-	if (!busy && !delayed_work_pending(&g->tick) && !g->want) {
+	if (!busy && !greets && !delayed_work_pending(&g->tick) && !g->want) {
 		if (g->active)
 			atomic_dec(&g->dn->active);
 		g->active = false;
