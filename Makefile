@@ -139,6 +139,13 @@ soak:
 		--timeout $$(($(N) * 20 + 900)) --idle 900 --log $(BUILD)/soak/console.log \
 		--env SEED=$(SEED) -- selftests/soak.sh $(VMKERNEL) $(N)
 
+campaign:
+	@selftests/deps.sh check $(VMKERNEL)
+	@+$(MAKE) $(JOBS) --no-print-directory module tools programs KERNEL=$(VMKERNEL)
+	@selftests/qemu/run.sh --kernel $(VMKERNEL) --quiet --mem 3G \
+		--timeout $$(($(N) * 10 + 600)) --idle 900 --log $(BUILD)/campaign/console.log \
+		--env SEED=$(SEED) --env SNAPS=$(N) -- selftests/campaign.sh
+
 # What of lint is about form.
 style:
 	@selftests/deps.sh lint $(VMKERNEL)
@@ -163,6 +170,7 @@ help:
 	@echo "make check-debug    all tests on kernels that check every access, lock and leak"
 	@echo "make mutants        are the tests able to fail?  M='NAME...' tries some of them"
 	@echo "make soak N=1000    many snapshots over a bad network, audited to the byte"
+	@echo "make campaign N=1000  ... of connections of all kinds, on a network that changes"
 	@echo "make lint           sparse, checkpatch, cppcheck, shellcheck"
 	@echo "make style          of these, checkpatch and shellcheck"
 	@echo "make deps           install the Debian packages for all of these"
@@ -175,4 +183,4 @@ help:
 	@echo "C=1                                  sparse on what is compiled"
 
 .PHONY: all module module-links have-kernel tools selftests programs deps demo \
-	check check-debug mutants soak style lint clean help
+	check check-debug mutants soak campaign style lint clean help

@@ -625,6 +625,8 @@ void ds_channel_tick(struct ds_channel *ch, unsigned long now,
 	}
 	if (ch->greeting && due && ch->probes)
 		ch->probe_due = true;
+	if (ds_mutant(no_greeting) && due && !ch->probes)
+		ch->greeting = false;
 	if (ch->peer == DISTSNAP_PEER_UNKNOWN && !marking && due) {
 		if (!ch->probes) {
 			ch->peer = DISTSNAP_PEER_EXTERNAL;

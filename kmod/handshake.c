@@ -120,6 +120,8 @@ static void mark(struct ds_channel *ch)
 		ds_cut_born(m->rec, ch);
 	} else {
 		ds_count(m->group->dn, born_behind);
+		if (ds_mutant(no_late_marker))
+			return;
 	}
 	ds_arm_late(&m->colour, &ch->ends, ch->isn + 1, m->recorded_light);
 	ds_channel_reserve(ch);

@@ -8,10 +8,11 @@
 
 #include "addr.h"
 #include "channel.h"
+#include "mutant.h"
 #include "outsider.h"
 
 /* More are not named. */
-#define OUTSIDERS_MAX	8
+#define OUTSIDERS_MAX	4
 
 /**
  * struct outsider - a process that has connections of the member
@@ -134,7 +135,7 @@ void ds_outsiders_look(struct ds_member *m, struct ds_record *rec)
 		away |= ch->away;
 		ch->holder = 0;
 	}
-	if (!away && !m->shares)
+	if ((!away && !m->shares) || ds_mutant(no_outsiders))
 		return;
 	ds_count(m->group->dn, outsiders_sought);
 	search(&s);

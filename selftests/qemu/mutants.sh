@@ -33,9 +33,12 @@ table="
 	no_grace		bank
 	no_unmoved		bank
 	no_repeat		idle_wire
-	no_levelling		storm
-	no_born_cut		storm
+	no_levelling		handshake
+	no_born_cut		handshake
+	no_late_marker		handshake
+	no_greeting		handshake
 	no_tombs		storm
+	no_outsiders		owners
 	no_sack_trim		option_test
 	no_room			rush
 	no_giveback		mss

@@ -36,7 +36,6 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
@@ -45,14 +44,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/sendfile.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "pass.h"
 #include "peergen.h"
+#include "ways.h"
 
 #define CONNS		64
 #define CHUNK		(256 << 10)
@@ -247,81 +245,20 @@ static int do_fastopen(struct job *j)
 	return 0;
 }
 
-/* The bytes of a send in a file, for calls that take one. */
-static int in_a_file(struct job *j, const unsigned char *buf, size_t n)
+static int do_send(struct job *j, struct conn *c, enum way way, size_t n)
 {
-	int fd = memfd_create("bytes", 0);
-
-	if (fd < 0 || write(fd, buf, n) != (ssize_t)n || lseek(fd, 0, SEEK_SET)) {
-		failed_call(j, "memfd");
-		return -1;
-	}
-	return fd;
-}
-
-static ssize_t splice_it(struct job *j, int sock, const unsigned char *buf, size_t n)
-{
-	int file = in_a_file(j, buf, n), pipes[2];
-	size_t done = 0;
-
-	if (file < 0 || pipe(pipes))
-		return -1;
-	while (done < n) {
-		ssize_t in = splice(file, NULL, pipes[1], NULL, n - done, 0), out;
-
-		for (; in > 0; in -= out, done += out) {
-			out = splice(pipes[0], NULL, sock, NULL, in, SPLICE_F_MORE);
-			if (out <= 0)
-				break;
-		}
-		if (in)
-			break;
-	}
-	close(file);
-	close(pipes[0]);
-	close(pipes[1]);
-	return done;
-}
-
-static ssize_t sendfile_it(struct job *j, int sock, const unsigned char *buf, size_t n)
-{
-	int file = in_a_file(j, buf, n);
-	ssize_t ret = file < 0 ? -1 : sendfile(sock, file, NULL, n);
-
-	close(file);
-	return ret;
-}
-
-static int do_send(struct job *j, struct conn *c, size_t n)
-{
-	const char *how = j->word[0];
 	unsigned char *buf = malloc(n + 1);
-	int one = 1, flags = 0;
 	ssize_t ret;
 
 	if (!buf)
 		return failed(j, "no memory");
 	peer_fill(c->tx_key, c->tx, buf, n);
-	if (!strcmp(how, "urgent"))
-		flags = MSG_OOB;
-	if (!strcmp(how, "zerocopy")) {
-		flags = MSG_ZEROCOPY;
-		setsockopt(c->fd, SOL_SOCKET, SO_ZEROCOPY, &one, sizeof(one));
-	}
-	if (!strcmp(how, "splice"))
-		ret = splice_it(j, c->fd, buf, n);
-	else if (!strcmp(how, "sendfile"))
-		ret = sendfile_it(j, c->fd, buf, n);
-	else
-		ret = send(c->fd, buf, n, flags | MSG_NOSIGNAL);
-	if (ret > 0)
-		c->tx += ret;
-	if (flags != MSG_ZEROCOPY)	/* else TCP has it still */
-		free(buf);
+	ret = way_send(way, c->fd, buf, n);
 	if (ret < 0)
-		return failed_call(j, how);
+		return failed_call(j, j->word[0]);
+	c->tx += ret;
 	j->value = ret;
-	return (size_t)ret == n ? 0 : failed(j, "%s: %zd of %zu bytes", how, ret, n);
+	return (size_t)ret == n ? 0 : failed(j, "%s: %zd of %zu bytes", j->word[0], ret, n);
 }
 
 static int do_fill(struct job *j, struct conn *c)
@@ -510,8 +447,8 @@ static int do_it(struct job *j)
 	if (!c)
 		return failed(j, "%s: no such connection", j->word[1]);
 	n = j->n > 2 ? strtoull(j->word[2], NULL, 10) : 0;
-	if (strstr(" send splice sendfile urgent zerocopy ", what))
-		return do_send(j, c, n);
+	if (way_find(what) < WAYS)
+		return do_send(j, c, way_find(what), n);
 	if (strstr(" recv peek waitall some ", what))
 		return do_recv(j, c, n, 0);
 	if (!strcmp(what, "drain"))

@@ -1,0 +1,194 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Snapshots of connections of all kinds (workload/talk.c) on a network that changes
+# all the time: its faults, its offloads, its MTU.  Every byte of every channel is
+# checked, and each situation must have come up.  SNAPS: how many.
+#
+# timeout: 400
+#
+# shellcheck disable=SC2317	# functions that "check" calls
+
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/lib.sh"
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/workload/chaos.sh"
+
+SNAPS=${SNAPS:-100}
+CHUNK=20
+STORE=$TEST_TMP/store
+TALKS=()
+RANDOM=$((SEED & 32767))
+
+talks_start()
+{
+	local i h addrs=()
+
+	for h in "${HOSTS[@]}"; do
+		addrs+=("$(addr "$h")")
+	done
+	for h in "${HOSTS[@]}"; do
+		addrs+=("$(addr6 "$h")")
+		in_host "$h" sysctl -qw net.ipv4.tcp_tw_reuse=1
+	done
+	for i in "${!HOSTS[@]}"; do
+		spawn "${HOSTS[$i]}" "talk-$i" talk "$i" "$SEED" 4 7200 "${#HOSTS[@]}" \
+			"${addrs[@]}"
+		TALKS+=("$LAST_PID")
+		wait_for "logged talk-$i ready" 10 || return 1
+	done
+}
+
+talks_join()
+{
+	local i h
+
+	mkdir -p "$STORE"
+	for i in "${!HOSTS[@]}"; do
+		h=${HOSTS[$i]}
+		in_host "$h" distsnap group talk --id 6 --peers 10.0.0.0/24,fd00::/64 \
+			--pause-max 10000 --record-max 12000 --snap-max 20000 || return 1
+		in_host "$h" distsnap join talk --pid "${TALKS[$i]}" --name "talk-$i" || return 1
+		spawn "$h" "agent-$h" distsnap agent talk --store "$STORE"
+		wait_for "logged agent-$h 'agent: ready'" 20 || return 1
+	done
+	kill -USR2 "${TALKS[@]}"
+	for i in "${!TALKS[@]}"; do
+		wait_for "logged talk-$i asking" 10 || return 1
+	done
+}
+
+# one_of WORDS...
+one_of()
+{
+	echo "${@:RANDOM % $# + 1:1}"
+}
+
+# The MTU of all at once, or nearly: a larger packet under way is lost.
+set_mtu()
+{
+	local h
+
+	for h in "${HOSTS[@]}"; do
+		ip -n net link set "to-$h" mtu "$1"
+		ip -n "$h" link set eth0 mtu "$1"
+	done
+}
+
+# shake: another network every half second or so, until the campaign is over
+shake()
+{
+	local h
+
+	while [ ! -e "$TEST_TMP/enough" ]; do
+		h=$(one_of "${HOSTS[@]}")
+		case $((RANDOM % 6)) in
+		0|1) netem "$h" delay "$(one_of 0ms 2ms 10ms)" "$(one_of 0ms 2ms)" \
+			loss "$(one_of 0 1 3)%" duplicate "$(one_of 0 1)%" ;;
+		2) netem "$h" delay 5ms 2ms reorder "$(one_of 2 10)%" ;;
+		3) in_host "$h" ethtool -K eth0 tso "$(one_of on off)" gso "$(one_of on off)" \
+			gro "$(one_of on off)" ;;
+		4) set_mtu "$(one_of 1280 1500 9000 65535)" ;;
+		5) in_host "$h" sysctl -qw net.ipv4.tcp_syncookies="$(one_of 1 2)" \
+			net.ipv4.tcp_sack="$(one_of 1 1 0)" net.ipv4.tcp_timestamps="$(one_of 1 1 0)" ;;
+		esac
+		sleep "0.$((RANDOM % 8 + 1))"
+	done > "$TEST_TMP/shake.log" 2>&1
+}
+
+# audit: adds up what is in that directory, and deletes it
+taken=0 inexact=0 incomplete=0 bytes=0
+audit()
+{
+	local sum
+
+	peer-audit "$SEED" --sum "$TEST_TMP"/snaps/* > "$TEST_TMP/audit.out"
+	sum=$(awk '/: exact, / { exact++; n += $(NF - 1) }
+		/: INEXACT, / { inexact++ }
+		/: incomplete: / { incomplete++ }
+		END { print exact + inexact + incomplete, inexact + 0, incomplete + 0, n + 0 }' \
+		"$TEST_TMP/audit.out")
+	grep -v ': exact, ' "$TEST_TMP/audit.out" | head -n 5
+	# shellcheck disable=SC2086	# four numbers
+	set -- $sum
+	taken=$((taken + $1))
+	inexact=$((inexact + $2))
+	incomplete=$((incomplete + $3))
+	bytes=$((bytes + $4))
+	rm -rf "$TEST_TMP/snaps"
+	find "$STORE/talk" -mindepth 1 -maxdepth 1 -name '[0-9]*' -exec rm -rf {} +
+}
+
+campaign()
+{
+	local h i list="" before left
+
+	for i in "${!HOSTS[@]}"; do
+		list+=${list:+,}${HOSTS[$i]}/talk-$i
+	done
+	shake &
+	SPAWNED+=($!)
+	while [ "$taken" -lt "$SNAPS" ] && [ $((inexact + incomplete)) -lt 10 ]; do
+		before=$taken
+		left=$((SNAPS - taken))
+		h=$(one_of "${HOSTS[@]}")
+		in_host "$h" distsnap take talk -o "$TEST_TMP/snaps" --store "$STORE" --light \
+			--timeout 60000 --expect "$list" --every 20 \
+			--count $((left < CHUNK ? left : CHUNK)) > "$TEST_TMP/take.out" 2>&1
+		audit
+		[ "$taken" -gt "$before" ] || { tail -n 5 "$TEST_TMP/take.out"; break; }
+	done
+	: > "$TEST_TMP/enough"
+	[ "$taken" -eq "$SNAPS" ] && [ $((inexact + incomplete)) -eq 0 ]
+}
+
+talks_stop()
+{
+	local i
+
+	wait_for '! kill -0 ${SPAWNED[-1]}' 10
+	netem_off
+	set_mtu 1500
+	kill -USR1 "${TALKS[@]}"
+	for i in "${!TALKS[@]}"; do
+		wait_for "logged talk-$i quiet" 60 || return 1
+	done
+	kill -TERM "${TALKS[@]}"
+	for i in "${!TALKS[@]}"; do
+		wait_for "logged talk-$i 'over, errors 0'" 20 ||
+			{ tail -n 3 "$TEST_TMP/talk-$i.log"; return 1; }
+	done
+}
+
+# situations: what there was, NAME=N; fails if something never was
+situations()
+{
+	local name n all="" missing=""
+
+	while read -r name n; do
+		all+=" $name=$n"
+		[ "$n" -gt 0 ] || missing+=" $name"
+	done < <(cat "$TEST_TMP"/talk-*.log | awk '$1 == "count" { n[$2] += $3 }
+		END { for (i in n) print i, n[i] }' | sort
+		for name in held logged born_in_cut levelled buried markers_repeated cookies \
+			sack_trimmed; do
+			echo "$name $(sum_of $name)"
+		done)
+	say "situations:$all"
+	echo "never:$missing"
+	[ -z "$missing" ]
+}
+
+topology 3
+netem_all delay 4ms 2ms loss 1%
+check "talkers start" talks_start
+check "talkers join" talks_join
+check "$SNAPS snapshots are exact" campaign
+check "the talkers have noticed nothing" talks_stop
+situations > "$TEST_TMP/situations.out"
+check "every situation has come up" [ -z "$(sed -n 's/^never://p' "$TEST_TMP/situations.out")" ]
+grep '^#' "$TEST_TMP/situations.out"
+sed -n 's/^never:/# never:/p' "$TEST_TMP/situations.out"
+say "campaign: kernel $(uname -r | cut -d. -f1-2) seed $SEED: $taken snapshots, $inexact inexact, $incomplete incomplete, bytes=$bytes"
+
+done_testing
