@@ -82,15 +82,13 @@ shake()
 
 	while [ ! -e "$TEST_TMP/enough" ]; do
 		h=$(one_of "${HOSTS[@]}")
-		case $((RANDOM % 6)) in
+		case $((RANDOM % 5)) in
 		0|1) netem "$h" delay "$(one_of 0ms 2ms 10ms)" "$(one_of 0ms 2ms)" \
 			loss "$(one_of 0 1 3)%" duplicate "$(one_of 0 1)%" ;;
 		2) netem "$h" delay 5ms 2ms reorder "$(one_of 2 10)%" ;;
 		3) in_host "$h" ethtool -K eth0 tso "$(one_of on off)" gso "$(one_of on off)" \
 			gro "$(one_of on off)" ;;
 		4) set_mtu "$(one_of 1280 1500 9000 65535)" ;;
-		5) in_host "$h" sysctl -qw net.ipv4.tcp_syncookies="$(one_of 1 2)" \
-			net.ipv4.tcp_sack="$(one_of 1 1 0)" net.ipv4.tcp_timestamps="$(one_of 1 1 0)" ;;
 		esac
 		sleep "0.$((RANDOM % 8 + 1))"
 	done > "$TEST_TMP/shake.log" 2>&1
@@ -170,7 +168,7 @@ situations()
 		[ "$n" -gt 0 ] || missing+=" $name"
 	done < <(cat "$TEST_TMP"/talk-*.log | awk '$1 == "count" { n[$2] += $3 }
 		END { for (i in n) print i, n[i] }' | sort
-		for name in held logged born_in_cut levelled buried markers_repeated cookies \
+		for name in held logged born_in_cut levelled buried markers_repeated \
 			sack_trimmed; do
 			echo "$name $(sum_of $name)"
 		done)
@@ -181,6 +179,9 @@ situations()
 
 topology 3
 netem_all delay 4ms 2ms loss 1%
+# No SYN cookies: a server that speaks first, and whose client's ACK is lost, never
+# knows of the connection (see handshake.sh).
+in_host c sysctl -qw net.ipv4.tcp_sack=0 net.ipv4.tcp_timestamps=0
 check "talkers start" talks_start
 check "talkers join" talks_join
 check "$SNAPS snapshots are exact" campaign

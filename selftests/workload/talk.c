@@ -142,6 +142,7 @@ static void free_zerocopied(struct side *s)
 
 static int send_bytes(struct side *s, uint32_t n, enum way way)
 {
+	unsigned char *buf;
 	uint32_t done = 0;
 	ssize_t ret;
 
@@ -149,9 +150,7 @@ static int send_bytes(struct side *s, uint32_t n, enum way way)
 	while (done < n) {
 		if (s->n_zerocopied == ZEROCOPIES)
 			free_zerocopied(s);
-
-		unsigned char *buf = malloc(n - done);
-
+		buf = malloc(n - done);
 		peer_fill(s->tx_key, s->tx, buf, n - done);
 		ret = way_send(way, s->fd, buf, n - done);
 		if (way == WAY_ZEROCOPY)
@@ -297,13 +296,25 @@ static void reset(struct side *s)
 	setsockopt(s->fd, SOL_SOCKET, SO_LINGER, &hard, sizeof(hard));
 }
 
-/* Whoever is reset hears of it, here or there. */
+/* Whoever is reset hears of it, or asks again: a RST that is lost is not repeated. */
 static int is_reset(struct side *s)
 {
+	const struct timeval second = { .tv_sec = 1 };
 	char c;
 
-	return recv(s->fd, &c, 1, 0) >= 0 || errno != ECONNRESET ?
-	       complain("no reset") : 0;
+	setsockopt(s->fd, SOL_SOCKET, SO_RCVTIMEO, &second, sizeof(second));
+	while (recv(s->fd, &c, 1, 0) < 0) {
+		if (errno == ECONNRESET)
+			return 0;
+		if (errno != EAGAIN)
+			break;
+		c = peer_byte(s->tx_key, s->tx);
+		if (send(s->fd, &c, 1, MSG_NOSIGNAL) != 1)
+			return errno == ECONNRESET || errno == EPIPE ? 0 :
+			       complain("send: %s", strerror(errno));
+		s->tx++;
+	}
+	return complain("no reset: %s", strerror(errno));
 }
 
 /* @first: who acts.  The socket is closed by the caller. */
