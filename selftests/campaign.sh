@@ -140,6 +140,16 @@ campaign()
 	[ "$taken" -eq "$SNAPS" ] && [ $((inexact + incomplete)) -eq 0 ]
 }
 
+connections()
+{
+	local h
+
+	for h in "${HOSTS[@]}"; do
+		echo "$h:"
+		in_host "$h" ss -tnoiH
+	done
+}
+
 talks_stop()
 {
 	local i
@@ -149,7 +159,7 @@ talks_stop()
 	set_mtu 1500
 	kill -USR1 "${TALKS[@]}"
 	for i in "${!TALKS[@]}"; do
-		wait_for "logged talk-$i quiet" 60 || return 1
+		wait_for "logged talk-$i quiet" 60 || { connections; return 1; }
 	done
 	kill -TERM "${TALKS[@]}"
 	for i in "${!TALKS[@]}"; do
