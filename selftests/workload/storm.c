@@ -144,7 +144,8 @@ static void ask(unsigned int whom, uint64_t *rng)
 		.from = storm.id,
 		.key = next(rng),
 		.request = next(rng) % (next(rng) % 4 ? 200 : LONGEST),
-		.answer = next(rng) % (next(rng) % 4 ? 200 : LONGEST),
+		/* Of an answer without bytes nothing could be learned. */
+		.answer = 1 + next(rng) % (next(rng) % 4 ? 200 : LONGEST),
 		.last = next(rng) & 1,
 	};
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
