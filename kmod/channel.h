@@ -31,8 +31,9 @@
  * @stale: the socket connects anew, or has got another owner: it is another
  *	connection now
  * @seen: in the member's file tables or accept queues, at the last scan; @away: it
- *	has a file, but not there; @claimed: another member has it; @holder: the last
- *	outsider that was found to have it; member->mutex
+ *	has a file, but not there; @holder: the last outsider that was found to have
+ *	it; member->mutex
+ * @claimed: another member has found it in its tables, under its own mutex
  * @greeting: until the peer has certainly seen one, each segment carries a probe:
  *	the peer must not take us for one of another colour; member->lock
  * @ends: see snapshot.h; member->lock

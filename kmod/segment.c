@@ -199,8 +199,8 @@ bool ds_seg_in_bounds(const struct sock *sk, const struct ds_seg *seg)
  * @hook: NF_INET_LOCAL_IN
  *
  * What an option says is still true in a segment that others have overtaken, which
- * TCP takes for an old one: on a network that reorders, most pure ACKs of a busy
- * connection are.  Off-path forgers need the sequence window, the acknowledgment
+ * TCP takes for an old one, as many pure ACKs of a busy connection are on a network
+ * that reorders.  Off-path forgers need the sequence window, the acknowledgment
  * window and the time stamp right at once.
  */
 bool ds_seg_is_plausible(const struct sock *sk, struct sk_buff *skb,

@@ -128,6 +128,14 @@ bool ds_trigger(struct ds_colour *m, u32 epoch)
 	return true;
 }
 
+static void arm(struct ds_ends *c, u32 epoch, u32 anchor, bool light)
+{
+	c->out_light = light;
+	c->out_epoch = epoch;
+	c->out_anchor = anchor;
+	c->out_state = DS_OUT_ARMED;
+}
+
 /**
  * ds_arm() - fix the anchor of the epoch being recorded
  * @m: the member, being recorded
@@ -137,10 +145,7 @@ bool ds_trigger(struct ds_colour *m, u32 epoch)
  */
 void ds_arm(const struct ds_colour *m, struct ds_ends *c, u32 anchor, bool light)
 {
-	c->out_light = light;
-	c->out_epoch = m->current_epoch;
-	c->out_anchor = anchor;
-	c->out_state = DS_OUT_ARMED;
+	arm(c, m->current_epoch, anchor, light);
 }
 
 /**
@@ -152,10 +157,7 @@ void ds_arm(const struct ds_colour *m, struct ds_ends *c, u32 anchor, bool light
  */
 void ds_arm_late(const struct ds_colour *m, struct ds_ends *c, u32 anchor, bool light)
 {
-	c->out_light = light;
-	c->out_epoch = m->recorded;
-	c->out_anchor = anchor;
-	c->out_state = DS_OUT_ARMED;
+	arm(c, m->recorded, anchor, light);
 }
 
 /* ds_disarm() - forget the anchor: the recording was aborted or starts over */

@@ -12,50 +12,23 @@
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.sh"
 # shellcheck source-path=SCRIPTDIR
-. "$(dirname "$0")/workload/chaos.sh"
+. "$(dirname "$0")/workload/swarm.sh"
 
 SNAPS=${SNAPS:-100}
 CHUNK=20
-STORE=$TEST_TMP/store
-TALKS=()
 RANDOM=$((SEED & 32767))
 
 talks_start()
 {
-	local i h addrs=()
+	local h addrs=()
 
 	for h in "${HOSTS[@]}"; do
 		addrs+=("$(addr "$h")")
 	done
 	for h in "${HOSTS[@]}"; do
 		addrs+=("$(addr6 "$h")")
-		in_host "$h" sysctl -qw net.ipv4.tcp_tw_reuse=1
 	done
-	for i in "${!HOSTS[@]}"; do
-		spawn "${HOSTS[$i]}" "talk-$i" talk "$i" "$SEED" 4 7200 "${#HOSTS[@]}" \
-			"${addrs[@]}"
-		TALKS+=("$LAST_PID")
-		wait_for "logged talk-$i ready" 10 || return 1
-	done
-}
-
-talks_join()
-{
-	local i h
-
-	mkdir -p "$STORE"
-	for i in "${!HOSTS[@]}"; do
-		h=${HOSTS[$i]}
-		in_host "$h" distsnap group talk --id 6 --peers 10.0.0.0/24,fd00::/64 \
-			--pause-max 10000 --record-max 12000 --snap-max 20000 || return 1
-		in_host "$h" distsnap join talk --pid "${TALKS[$i]}" --name "talk-$i" || return 1
-		spawn "$h" "agent-$h" distsnap agent talk --store "$STORE"
-		wait_for "logged agent-$h 'agent: ready'" 20 || return 1
-	done
-	kill -USR2 "${TALKS[@]}"
-	for i in "${!TALKS[@]}"; do
-		wait_for "logged talk-$i asking" 10 || return 1
-	done
+	swarm_start talk 7200 "${#HOSTS[@]}" "${addrs[@]}"
 }
 
 # one_of WORDS...
@@ -114,24 +87,20 @@ audit()
 	incomplete=$((incomplete + $3))
 	bytes=$((bytes + $4))
 	rm -rf "$TEST_TMP/snaps"
-	find "$STORE/talk" -mindepth 1 -maxdepth 1 -name '[0-9]*' -exec rm -rf {} +
+	find "$SWARM_STORE/talk" -mindepth 1 -maxdepth 1 -name '[0-9]*' -exec rm -rf {} +
 }
 
 campaign()
 {
-	local h i list="" before left
+	local before left
 
-	for i in "${!HOSTS[@]}"; do
-		list+=${list:+,}${HOSTS[$i]}/talk-$i
-	done
 	shake &
-	SPAWNED+=($!)
+	SHAKER=$!
+	SPAWNED+=("$SHAKER")
 	while [ "$taken" -lt "$SNAPS" ] && [ $((inexact + incomplete)) -lt 10 ]; do
 		before=$taken
 		left=$((SNAPS - taken))
-		h=$(one_of "${HOSTS[@]}")
-		in_host "$h" distsnap take talk -o "$TEST_TMP/snaps" --store "$STORE" --light \
-			--timeout 60000 --expect "$list" --every 20 \
+		swarm_take "$(one_of "${HOSTS[@]}")" "$TEST_TMP/snaps" --light --every 20 \
 			--count $((left < CHUNK ? left : CHUNK)) > "$TEST_TMP/take.out" 2>&1
 		audit
 		[ "$taken" -gt "$before" ] || { tail -n 5 "$TEST_TMP/take.out"; break; }
@@ -152,39 +121,28 @@ connections()
 
 talks_stop()
 {
-	local i
-
-	wait_for '! kill -0 ${SPAWNED[-1]}' 10
+	wait_for '! kill -0 "$SHAKER"' 10
 	netem_off
 	set_mtu 1500
-	kill -USR1 "${TALKS[@]}"
-	for i in "${!TALKS[@]}"; do
-		wait_for "logged talk-$i quiet" 60 || { connections; return 1; }
-	done
-	kill -TERM "${TALKS[@]}"
-	for i in "${!TALKS[@]}"; do
-		wait_for "logged talk-$i 'over, errors 0'" 20 ||
-			{ tail -n 3 "$TEST_TMP/talk-$i.log"; return 1; }
-	done
+	swarm_quiet 60 || { connections; return 1; }
+	swarm_end
 }
 
-# situations: what there was, NAME=N; fails if something never was
+# situations: what there was, NAME=N, and what never was
 situations()
 {
-	local name n all="" missing=""
+	local name n
 
+	SITUATIONS='' NEVER=''
 	while read -r name n; do
-		all+=" $name=$n"
-		[ "$n" -gt 0 ] || missing+=" $name"
+		SITUATIONS+=" $name=$n"
+		[ "$n" -gt 0 ] || NEVER+=" $name"
 	done < <(cat "$TEST_TMP"/talk-*.log | awk '$1 == "count" { n[$2] += $3 }
 		END { for (i in n) print i, n[i] }' | sort
 		for name in held logged born_in_cut levelled buried markers_repeated \
 			sack_trimmed; do
 			echo "$name $(sum_of $name)"
 		done)
-	say "situations:$all"
-	echo "never:$missing"
-	[ -z "$missing" ]
 }
 
 topology 3
@@ -193,13 +151,13 @@ netem_all delay 4ms 2ms loss 1%
 # knows of the connection (see handshake.sh).
 in_host c sysctl -qw net.ipv4.tcp_sack=0 net.ipv4.tcp_timestamps=0
 check "talkers start" talks_start
-check "talkers join" talks_join
+check "talkers join" swarm_join 6 20000
+check "they ask" swarm_ask
 check "$SNAPS snapshots are exact" campaign
 check "the talkers have noticed nothing" talks_stop
-situations > "$TEST_TMP/situations.out"
-check "every situation has come up" [ -z "$(sed -n 's/^never://p' "$TEST_TMP/situations.out")" ]
-grep '^#' "$TEST_TMP/situations.out"
-sed -n 's/^never:/# never:/p' "$TEST_TMP/situations.out"
+situations
+check_equal "every situation has come up" "$NEVER" ""
+say "situations:$SITUATIONS"
 say "campaign: kernel $(uname -r | cut -d. -f1-2) seed $SEED: $taken snapshots, $inexact inexact, $incomplete incomplete, bytes=$bytes"
 
 done_testing

@@ -17,6 +17,7 @@
  *	sendfile C N			them out of band, zerocopy without copying
  *	urgent C N
  *	zerocopy C N
+ *	more C N			and more is to come
  *	fill C				as much as goes without waiting
  *	recv C N			just N bytes; peek and waitall as recv()'s flags
  *	peek C N
@@ -425,10 +426,30 @@ static int do_ring(struct job *j, struct conn *c)
 	return ring < 0 || close(c->fd) ? failed_call(j, "ring") : 0;
 }
 
+static int do_shut(struct job *j, struct conn *c)
+{
+	return shutdown(c->fd, SHUT_WR) ? failed_call(j, "shut") : 0;
+}
+
+static int do_dup(struct job *j, struct conn *c)
+{
+	return dup(c->fd) < 0 ? failed_call(j, "dup") : 0;
+}
+
 static int do_it(struct job *j)
 {
+	static const struct {
+		const char *name;
+		int (*run)(struct job *j, struct conn *c);
+	} others[] = {
+		{ "fill", do_fill }, { "set", do_set }, { "shut", do_shut },
+		{ "close", do_close }, { "reset", do_close }, { "dup", do_dup },
+		{ "fork", do_fork }, { "reap", do_reap }, { "away", do_away },
+		{ "back", do_back }, { "give", do_give }, { "ring", do_ring },
+	};
 	const char *what = j->word[0];
 	struct conn *c;
+	unsigned int i;
 	size_t n;
 
 	if (j->n < 2)
@@ -453,28 +474,9 @@ static int do_it(struct job *j)
 		return do_recv(j, c, n, 0);
 	if (!strcmp(what, "drain"))
 		return do_recv(j, c, 0, 1);
-	if (!strcmp(what, "fill"))
-		return do_fill(j, c);
-	if (!strcmp(what, "set"))
-		return do_set(j, c);
-	if (!strcmp(what, "shut"))
-		return shutdown(c->fd, SHUT_WR) ? failed_call(j, what) : 0;
-	if (!strcmp(what, "close") || !strcmp(what, "reset"))
-		return do_close(j, c);
-	if (!strcmp(what, "dup"))
-		return dup(c->fd) < 0 ? failed_call(j, what) : 0;
-	if (!strcmp(what, "fork"))
-		return do_fork(j, c);
-	if (!strcmp(what, "reap"))
-		return do_reap(j, c);
-	if (!strcmp(what, "away"))
-		return do_away(j, c);
-	if (!strcmp(what, "back"))
-		return do_back(j, c);
-	if (!strcmp(what, "give"))
-		return do_give(j, c);
-	if (!strcmp(what, "ring"))
-		return do_ring(j, c);
+	for (i = 0; i < sizeof(others) / sizeof(*others); i++)
+		if (!strcmp(what, others[i].name))
+			return others[i].run(j, c);
 	return failed(j, "%s: no such command", what);
 }
 

@@ -1,20 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * storm ID SEED THREADS PORT ADDR...: short connections to all others, as fast as
- * they go.  ADDR are the storms in the order of their ids.  SIGUSR1 ends the asking,
- * SIGTERM the answering; then it says how many there were.
+ * they go.  ADDR are the storms in the order of their ids.  A swarm (swarm.h); in the
+ * end it says how many there were.
  *
  * An error of any call, or a byte that is not as sent, ends it with status 1.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
-#include <poll.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdarg.h>
-#include <stdatomic.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +16,7 @@
 #include <unistd.h>
 
 #include "storm.h"
+#include "swarm.h"
 
 #define ANSWERING	8
 #define LONGEST		20000
@@ -38,22 +33,8 @@ struct head {
 struct storm storm;
 
 static struct sockaddr_in addrs[STORM_MAX];
-static unsigned int n_addrs, threads;
+static unsigned int n_addrs;
 static uint64_t seed;
-static atomic_bool quiet, over;
-static atomic_uint errors;
-
-static void complain(const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	printf("error ");
-	vprintf(fmt, ap);
-	printf("\n");
-	va_end(ap);
-	errors++;
-}
 
 static uint32_t next(uint64_t *state)
 {
@@ -74,7 +55,7 @@ static int send_all(int fd, const void *buf, size_t n, const char *what)
 	while (n) {
 		ret = send(fd, p, n, MSG_NOSIGNAL);
 		if (ret <= 0) {
-			complain("%s: %s", what, strerror(errno));
+			swarm_complain("%s: %s", what, strerror(errno));
 			return -1;
 		}
 		p += ret;
@@ -91,7 +72,7 @@ static int recv_all(int fd, void *buf, size_t n, const char *what)
 	while (n) {
 		ret = recv(fd, p, n, 0);
 		if (ret <= 0) {
-			complain("%s: %s", what, ret ? strerror(errno) : "end of stream");
+			swarm_complain("%s: %s", what, ret ? strerror(errno) : "end of stream");
 			return -1;
 		}
 		p += ret;
@@ -119,7 +100,7 @@ static int recv_pattern(int fd, uint32_t key, uint32_t n, const char *what)
 		return -1;
 	for (i = 0; i < n; i++) {
 		if (buf[i] != pattern(key, i)) {
-			complain("%s: byte %u of %u is not as sent", what, i, n);
+			swarm_complain("%s: byte %u of %u is not as sent", what, i, n);
 			return -1;
 		}
 	}
@@ -134,7 +115,7 @@ static int recv_end(int fd, const char *what)
 
 	if (!ret)
 		return 0;
-	complain("%s: %s instead of the end", what, ret < 0 ? strerror(errno) : "a byte");
+	swarm_complain("%s: %s instead of the end", what, ret < 0 ? strerror(errno) : "a byte");
 	return -1;
 }
 
@@ -151,12 +132,12 @@ static void ask(unsigned int whom, uint64_t *rng)
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	if (fd < 0) {
-		complain("socket: %s", strerror(errno));
+		swarm_complain("socket: %s", strerror(errno));
 		return;
 	}
 	__atomic_add_fetch(&storm.asked[whom], 1, __ATOMIC_SEQ_CST);
 	if (connect(fd, (struct sockaddr *)&addrs[whom], sizeof(addrs[whom])))
-		complain("connect: %s", strerror(errno));
+		swarm_complain("connect: %s", strerror(errno));
 	else if (!send_all(fd, &h, sizeof(h), "request") &&
 		 !send_pattern(fd, h.key, h.request, "request") &&
 		 !recv_pattern(fd, ~h.key, h.answer, "answer") &&
@@ -172,7 +153,7 @@ static void answer(int fd)
 	if (recv_all(fd, &h, sizeof(h), "head"))
 		return;
 	if (h.from >= n_addrs || h.request > LONGEST || h.answer > LONGEST) {
-		complain("head: not as sent");
+		swarm_complain("head: not as sent");
 		return;
 	}
 	if (recv_pattern(fd, h.key, h.request, "request"))
@@ -183,37 +164,16 @@ static void answer(int fd)
 		recv_end(fd, "request");
 }
 
-static void *asking(void *arg)
+static void keep_asking(unsigned int nr)
 {
-	uint64_t rng = seed ^ (storm.id * 977 + (uintptr_t)arg) * 0x9e3779b97f4a7c15ULL;
+	uint64_t rng = seed ^ (storm.id * 977 + nr) * 0x9e3779b97f4a7c15ULL;
 	unsigned int whom;
 
-	while (!quiet && !errors) {
+	while (swarm_asks()) {
 		whom = next(&rng) % n_addrs;
 		if (whom != storm.id)
 			ask(whom, &rng);
 	}
-	return NULL;
-}
-
-static void *answering(void *arg)
-{
-	struct pollfd p = { .fd = *(int *)arg, .events = POLLIN };
-	int fd;
-
-	while (!over) {
-		if (poll(&p, 1, 100) <= 0)
-			continue;
-		fd = accept4(p.fd, NULL, NULL, SOCK_CLOEXEC);
-		if (fd < 0) {
-			if (errno != EAGAIN)
-				complain("accept: %s", strerror(errno));
-			continue;
-		}
-		answer(fd);
-		close(fd);
-	}
-	return NULL;
 }
 
 static int listen_on(const struct sockaddr_in *addr)
@@ -240,51 +200,25 @@ static uint64_t sum(const uint64_t *v)
 
 int main(int argc, char **argv)
 {
-	pthread_t asks[64], answers[ANSWERING];
-	unsigned int i;
-	sigset_t set;
-	int fd, sig;
+	struct swarm swarm = {
+		.answering = ANSWERING, .ask = keep_asking, .answer = answer,
+	};
+	unsigned int errors;
 
-	if (argc < 6 || argc - 5 > STORM_MAX || atoi(argv[3]) > 64) {
+	if (argc < 6 || argc - 5 > STORM_MAX || atoi(argv[3]) > SWARM_MAX) {
 		fprintf(stderr, "usage: storm ID SEED THREADS PORT ADDR...\n");
 		return 2;
 	}
 	storm.id = atoi(argv[1]);
 	seed = strtoull(argv[2], NULL, 10);
-	threads = atoi(argv[3]);
+	swarm.threads = atoi(argv[3]);
 	for (n_addrs = 0; argv[5 + n_addrs]; n_addrs++) {
 		addrs[n_addrs].sin_family = AF_INET;
 		addrs[n_addrs].sin_port = htons(atoi(argv[4]));
 		inet_pton(AF_INET, argv[5 + n_addrs], &addrs[n_addrs].sin_addr);
 	}
-	setvbuf(stdout, NULL, _IOLBF, 0);
-	sigemptyset(&set);
-	sigaddset(&set, SIGUSR1);
-	sigaddset(&set, SIGUSR2);
-	sigaddset(&set, SIGTERM);
-	pthread_sigmask(SIG_BLOCK, &set, NULL);
-
-	fd = listen_on(&addrs[storm.id]);
-	for (i = 0; i < ANSWERING; i++)
-		pthread_create(&answers[i], NULL, answering, &fd);
-	printf("ready\n");
-	/* SIGUSR2 begins: all must listen first. */
-	sigwait(&set, &sig);
-	for (i = 0; i < threads; i++)
-		pthread_create(&asks[i], NULL, asking, (void *)(uintptr_t)i);
-	printf("asking\n");
-	do {
-		sigwait(&set, &sig);
-	} while (sig == SIGUSR2);
-	quiet = true;
-	for (i = 0; i < threads; i++)
-		pthread_join(asks[i], NULL);
-	printf("quiet\n");
-	if (sig != SIGTERM)
-		sigwait(&set, &sig);
-	over = true;
-	for (i = 0; i < ANSWERING; i++)
-		pthread_join(answers[i], NULL);
+	swarm.listener = listen_on(&addrs[storm.id]);
+	errors = swarm_run(&swarm);
 	printf("asked %lu heard %lu told %lu learned %lu errors %u\n",
 	       sum(storm.asked), sum(storm.heard), sum(storm.told), sum(storm.learned),
 	       errors);

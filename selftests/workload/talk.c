@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * talk ID SEED THREADS PORT HOSTS ADDR...: connections of all kinds to all others.
- * The addresses are those of hosts 0, 1, ... HOSTS - 1, 0, ... again.  SIGUSR2
- * begins, SIGUSR1 ends the asking, SIGTERM the answering; then it says what there
- * was, "count NAME N".
+ * The addresses are those of hosts 0, 1, ... HOSTS - 1, 0, ... again.  A swarm
+ * (swarm.h); in the end it says what there was, "count NAME N".
  *
  * What is said on a connection follows from the seed and its two ports, so both
  * sides know it: each step's direction, size and way, and how it ends.  An error of
@@ -15,9 +14,6 @@
 #include <linux/errqueue.h>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -27,6 +23,7 @@
 #include <unistd.h>
 
 #include "peergen.h"
+#include "swarm.h"
 #include "ways.h"
 
 #define ADDRS_MAX	32
@@ -69,24 +66,9 @@ struct side {
 };
 
 static struct sockaddr_in6 addrs[ADDRS_MAX];
-static unsigned int n_addrs, n_hosts, threads, id;
+static unsigned int n_addrs, n_hosts, id;
 static uint64_t seed;
-static atomic_bool quiet, over;
-static atomic_uint errors;
 static atomic_ulong counts[COUNTS], ways[WAYS];
-
-static int complain(const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	printf("error ");
-	vprintf(fmt, ap);
-	printf("\n");
-	va_end(ap);
-	errors++;
-	return -1;
-}
 
 static uint32_t next(struct side *s)
 {
@@ -156,7 +138,7 @@ static int send_bytes(struct side *s, uint32_t n, enum way way)
 		if (way == WAY_ZEROCOPY)
 			s->zerocopied[s->n_zerocopied++] = buf;
 		if (ret <= 0)
-			return complain("%s: %s", way_names[way], strerror(errno));
+			return swarm_complain("%s: %s", way_names[way], strerror(errno));
 		done += ret;
 		s->tx += ret;
 	}
@@ -168,9 +150,9 @@ static int receive(struct side *s, void *buf, uint32_t n, int flags)
 	ssize_t ret = recv(s->fd, buf, n, flags);
 
 	if (ret <= 0)
-		return complain("recv: %s", ret ? strerror(errno) : "end of stream");
+		return swarm_complain("recv: %s", ret ? strerror(errno) : "end of stream");
 	if (peer_differ(s->rx_key, s->rx, buf, ret) != (size_t)ret)
-		return complain("recv: bytes from %lu on are not as sent", s->rx);
+		return swarm_complain("recv: bytes from %lu on are not as sent", s->rx);
 	if (!(flags & MSG_PEEK))
 		s->rx += ret;
 	return ret;
@@ -182,7 +164,7 @@ static int wait_readable(struct side *s)
 
 	for (;;) {
 		if (poll(&p, 1, -1) != 1)
-			return complain("poll: %s", strerror(errno));
+			return swarm_complain("poll: %s", strerror(errno));
 		if (p.revents & POLLIN)
 			return 0;
 		read_notices(s);
@@ -191,8 +173,8 @@ static int wait_readable(struct side *s)
 
 static int recv_bytes(struct side *s, uint32_t n, enum reading how)
 {
+	int ret, one = 1, some, flags = how == READ_WAITALL ? MSG_WAITALL : 0;
 	unsigned char buf[LONGEST];
-	int ret, one = 1, some;
 	uint32_t done = 0;
 
 	counts[C_READ + how]++;
@@ -202,15 +184,21 @@ static int recv_bytes(struct side *s, uint32_t n, enum reading how)
 		if (how == READ_LOWAT) {
 			some = want < 2000 ? want : 2000;
 			if (setsockopt(s->fd, SOL_SOCKET, SO_RCVLOWAT, &some, sizeof(some)))
-				return complain("rcvlowat: %s", strerror(errno));
+				return swarm_complain("rcvlowat: %s", strerror(errno));
 			if (wait_readable(s))
 				return -1;
+			/*
+			 * A small window makes it readable earlier, and a recv()
+			 * that has taken part of the mark and waits is woken only
+			 * for a whole one (tcp_data_ready()).
+			 */
+			flags |= MSG_DONTWAIT;
 		}
 		if (how == READ_PEEK && receive(s, buf, want, MSG_PEEK) < 0)
 			return -1;
 		if (how == READ_BITS && want > 1 + n / 20)
 			want = 1 + n / 20;
-		ret = receive(s, buf, want, how == READ_WAITALL ? MSG_WAITALL : 0);
+		ret = receive(s, buf, want, flags);
 		if (ret < 0)
 			return -1;
 		done += ret;
@@ -233,7 +221,7 @@ static int exchange(struct side *s, uint32_t out, uint32_t in)
 		};
 
 		if (poll(&p, 1, -1) != 1)
-			return complain("poll: %s", strerror(errno));
+			return swarm_complain("poll: %s", strerror(errno));
 		if (p.revents & POLLIN && in) {
 			ret = receive(s, buf, in, 0);
 			if (ret < 0)
@@ -243,7 +231,7 @@ static int exchange(struct side *s, uint32_t out, uint32_t in)
 			peer_fill(s->tx_key, s->tx, buf, out);
 			ret = send(s->fd, buf, out, MSG_DONTWAIT | MSG_NOSIGNAL);
 			if (ret < 0 && errno != EAGAIN)
-				return complain("send: %s", strerror(errno));
+				return swarm_complain("send: %s", strerror(errno));
 			if (ret > 0) {
 				out -= ret;
 				s->tx += ret;
@@ -251,7 +239,7 @@ static int exchange(struct side *s, uint32_t out, uint32_t in)
 		} else if (p.revents == POLLERR) {
 			read_notices(s);
 		} else {
-			return complain("poll: %x", p.revents);
+			return swarm_complain("poll: %x", p.revents);
 		}
 	}
 	return 0;
@@ -277,7 +265,7 @@ static int read_end(struct side *s)
 	char c;
 	ssize_t ret = recv(s->fd, &c, 1, 0);
 
-	return ret ? complain("recv: %s instead of the end", ret < 0 ? strerror(errno) :
+	return ret ? swarm_complain("recv: %s instead of the end", ret < 0 ? strerror(errno) :
 			      "a byte") : 0;
 }
 
@@ -311,10 +299,10 @@ static int is_reset(struct side *s)
 		c = peer_byte(s->tx_key, s->tx);
 		if (send(s->fd, &c, 1, MSG_NOSIGNAL) != 1)
 			return errno == ECONNRESET || errno == EPIPE ? 0 :
-			       complain("send: %s", strerror(errno));
+			       swarm_complain("send: %s", strerror(errno));
 		s->tx++;
 	}
-	return complain("no reset: %s", strerror(errno));
+	return swarm_complain("no reset: %s", strerror(errno));
 }
 
 /* @first: who acts.  The socket is closed by the caller. */
@@ -371,7 +359,7 @@ static void talk(int fd, bool client)
 
 	if (getsockname(fd, (struct sockaddr *)&own, &len) ||
 	    getpeername(fd, (struct sockaddr *)&peer, &plen)) {
-		complain("name: %s", strerror(errno));
+		swarm_complain("name: %s", strerror(errno));
 		return;
 	}
 	here = ntohs(own.sin6_port);
@@ -397,45 +385,29 @@ static void talk(int fd, bool client)
 		free_zerocopied(&s);
 }
 
-static void *asking(void *arg)
+static void keep_asking(unsigned int nr)
 {
-	struct side mine = { .rng = seed ^ (id * 977 + (uintptr_t)arg + 1) };
+	struct side mine = { .rng = seed ^ (id * 977 + nr + 1) };
 	unsigned int whom;
 	int fd, one = 1;
 
-	while (!quiet && !errors) {
+	while (swarm_asks()) {
 		whom = next(&mine) % n_addrs;
 		if (whom % n_hosts == id)
 			continue;
 		fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
 		setsockopt(fd, SOL_SOCKET, SO_OOBINLINE, &one, sizeof(one));
 		if (fd < 0 || connect(fd, (struct sockaddr *)&addrs[whom], sizeof(addrs[whom])))
-			complain("connect: %s", strerror(errno));
+			swarm_complain("connect: %s", strerror(errno));
 		else
 			talk(fd, true);
 		close(fd);
 	}
-	return NULL;
 }
 
-static void *answering(void *arg)
+static void answer(int fd)
 {
-	struct pollfd p = { .fd = *(int *)arg, .events = POLLIN };
-	int fd;
-
-	while (!over) {
-		if (poll(&p, 1, 100) <= 0)
-			continue;
-		fd = accept4(p.fd, NULL, NULL, SOCK_CLOEXEC);
-		if (fd < 0) {
-			if (errno != EAGAIN)
-				complain("accept: %s", strerror(errno));
-			continue;
-		}
-		talk(fd, false);
-		close(fd);
-	}
-	return NULL;
+	talk(fd, false);
 }
 
 static int listen_on(unsigned int port)
@@ -470,60 +442,28 @@ static void read_addresses(char **text, unsigned int port)
 	}
 }
 
-static void report(void)
-{
-	unsigned int i;
-
-	for (i = 0; i < WAYS; i++)
-		printf("count %s %lu\n", way_names[i], ways[i]);
-	for (i = 0; i < COUNTS; i++)
-		printf("count %s %lu\n", names[i], counts[i]);
-	printf("over, errors %u\n", errors);
-}
-
 int main(int argc, char **argv)
 {
-	pthread_t asks[64], answers[ANSWERING];
-	sigset_t set;
-	unsigned int i;
-	int fd, sig;
+	struct swarm swarm = {
+		.answering = ANSWERING, .ask = keep_asking, .answer = answer,
+	};
+	unsigned int i, errors;
 
-	if (argc < 7 || atoi(argv[3]) > 64 || !atoi(argv[5])) {
+	if (argc < 7 || atoi(argv[3]) > SWARM_MAX || !atoi(argv[5])) {
 		fprintf(stderr, "usage: talk ID SEED THREADS PORT HOSTS ADDR...\n");
 		return 2;
 	}
 	id = atoi(argv[1]);
 	seed = strtoull(argv[2], NULL, 10);
-	threads = atoi(argv[3]);
+	swarm.threads = atoi(argv[3]);
 	n_hosts = atoi(argv[5]);
 	read_addresses(argv + 6, atoi(argv[4]));
-	setvbuf(stdout, NULL, _IOLBF, 0);
-	sigemptyset(&set);
-	sigaddset(&set, SIGUSR1);
-	sigaddset(&set, SIGUSR2);
-	sigaddset(&set, SIGTERM);
-	pthread_sigmask(SIG_BLOCK, &set, NULL);
-
-	fd = listen_on(atoi(argv[4]));
-	for (i = 0; i < ANSWERING; i++)
-		pthread_create(&answers[i], NULL, answering, &fd);
-	printf("ready\n");
-	sigwait(&set, &sig);
-	for (i = 0; i < threads; i++)
-		pthread_create(&asks[i], NULL, asking, (void *)(uintptr_t)i);
-	printf("asking\n");
-	do {
-		sigwait(&set, &sig);
-	} while (sig == SIGUSR2);
-	quiet = true;
-	for (i = 0; i < threads; i++)
-		pthread_join(asks[i], NULL);
-	printf("quiet\n");
-	if (sig != SIGTERM)
-		sigwait(&set, &sig);
-	over = true;
-	for (i = 0; i < ANSWERING; i++)
-		pthread_join(answers[i], NULL);
-	report();
+	swarm.listener = listen_on(atoi(argv[4]));
+	errors = swarm_run(&swarm);
+	for (i = 0; i < WAYS; i++)
+		printf("count %s %lu\n", way_names[i], ways[i]);
+	for (i = 0; i < COUNTS; i++)
+		printf("count %s %lu\n", names[i], counts[i]);
+	printf("over, errors %u\n", errors);
 	return errors ? 1 : 0;
 }
