@@ -23,6 +23,10 @@ static void begun(struct ds_net *dn, struct sock *sk, int state)
 	struct ds_member *m = ds_member_of_rcu(dn, task_tgid(current));
 	struct ds_channel *ch = ds_channel_find_rcu(sk);
 
+	/* A part of an MPTCP socket, whose options leave no room. */
+	if (inet_csk(sk)->icsk_ulp_ops)
+		return;
+
 	if (ch && !READ_ONCE(ch->unborn))
 		WRITE_ONCE(ch->stale, true);
 	else if (m && !ch)
@@ -36,7 +40,7 @@ static void established(struct sock *sk, int old)
 
 	if (ch && READ_ONCE(ch->unborn)) {
 		spin_lock_bh(&ch->member->lock);
-		ds_channel_born(ch);
+		ds_handshake_connected(ch, old == TCP_SYN_RECV);
 		spin_unlock_bh(&ch->member->lock);
 	} else if (!ch && old == TCP_SYN_RECV) {
 		ds_handshake_accepted(sk);

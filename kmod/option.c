@@ -6,6 +6,8 @@
 #define KIND_EOL	0
 #define KIND_NOP	1
 #define KIND_SACK	5
+#define KIND_MD5	19
+#define KIND_AO		29
 #define KIND_FASTOPEN	34
 #define SACK_BLOCK	8
 
@@ -127,7 +129,7 @@ int ds_option_find(const u8 *opts, unsigned int len, struct ds_option *opt)
  * the Fast Open cookie of a SYN-ACK: the client asks again (RFC 7413).
  *
  * Return: the length of the new block, a multiple of 4; -ENOSPC when it does
- * not fit, -EINVAL when @opts is malformed.
+ * not fit, -EINVAL when @opts is malformed, -EOPNOTSUPP when the header is signed.
  */
 int ds_option_add(u8 out[DS_TCP_OPTIONS_MAX], const u8 *opts, unsigned int len,
 		  const u8 own[DISTSNAP_OPT_LEN])
@@ -147,6 +149,9 @@ int ds_option_add(u8 out[DS_TCP_OPTIONS_MAX], const u8 *opts, unsigned int len,
 		if (i + 2 > len || o[1] < 2 || i + o[1] > len)
 			return -EINVAL;
 		i += o[1];
+		/* RFC 2385, RFC 5925: the peer would drop it. */
+		if (o[0] == KIND_MD5 || o[0] == KIND_AO)
+			return -EOPNOTSUPP;
 		if (is_ours(o))
 			continue;
 		if (o[0] == KIND_SACK) {

@@ -159,11 +159,27 @@ TEST(replaced)
 	EXPECT_EQ(marker.epoch, got.epoch);
 }
 
+/* Whoever signs a header signs its length. */
+TEST(signed_headers)
+{
+	static const u8 kinds[] = { 19, 29 };
+	u8 out[DS_TCP_OPTIONS_MAX], own[DISTSNAP_OPT_LEN] = { 0 }, opts[20] = { 1, 1 };
+	unsigned int i;
+
+	opts[3] = 18;
+	for (i = 0; i < 2; i++) {
+		opts[2] = kinds[i];
+		EXPECT_EQ(-EOPNOTSUPP, ds_option_add(out, opts, sizeof(opts), own));
+	}
+	opts[2] = 254;
+	EXPECT_LT(0, ds_option_add(out, opts, sizeof(opts), own));
+}
+
 TEST(no_room)
 {
 	u8 own[DISTSNAP_OPT_LEN], out[40];
-	/* An MD5 signature and time stamps. */
-	u8 opts[40] = { 19, 18 };
+	/* Something as long as a signature, and time stamps. */
+	u8 opts[40] = { 250, 18 };
 
 	ds_option_encode(own, &marker);
 	memcpy(opts + 18, stamps, sizeof(stamps));
