@@ -123,6 +123,10 @@ static bool is_unsupported(const struct ds_channel *ch)
 	if (rcu_access_pointer(tcp_sk(sk)->md5sig_info))
 		return true;
 #endif
+#ifdef CONFIG_TCP_AO
+	if (rcu_access_pointer(tcp_sk(sk)->ao_info))
+		return true;
+#endif
 	return ch->isn_unclear ||
 	       READ_ONCE(inet_csk(sk)->icsk_ulp_ops) || sk_psock(sk);
 }

@@ -34,6 +34,8 @@
  *	has a file, but not there; @holder: the last outsider that was found to have
  *	it; member->mutex
  * @claimed: another member has found it in its tables, under its own mutex
+ * @lags: it had the peer's answer to our SYN when we had recorded and it had not;
+ *	member->lock
  * @greeting: until the peer has certainly seen one, each segment carries a probe:
  *	the peer must not take us for one of another colour; member->lock
  * @ends: see snapshot.h; member->lock
@@ -70,6 +72,7 @@ struct ds_channel {
 	bool listening;
 	bool unborn;
 	bool greeting;
+	bool lags;
 	bool stale;
 	bool seen;
 	bool away;

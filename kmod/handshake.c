@@ -97,14 +97,14 @@ static u32 open_epoch(const struct ds_member *m)
  * Did the peer have this connection when it recorded our last epoch, or will it
  * have?  Ours begins after our recording.  Context: member->lock.
  */
-static bool peer_is_behind(const struct ds_member *m, const struct birth *b)
+static bool peer_is_behind(const struct ds_member *m, const struct ds_seg *seg, bool trusted)
 {
-	if (!b->trusted || ds_mutant(no_born_cut) || m->colour.recorded != m->colour.level)
+	if (!trusted || ds_mutant(no_born_cut) || m->colour.recorded != m->colour.level)
 		return false;
 	/* A marker of the same epoch: it has recorded this connection. */
-	return ds_epoch_after(m->colour.recorded, b->seg->opt.epoch) ||
-	       (b->seg->opt.epoch == m->colour.recorded &&
-		b->seg->opt.flags & DISTSNAP_OPT_MARKER);
+	return ds_epoch_after(m->colour.recorded, seg->opt.epoch) ||
+	       (seg->opt.epoch == m->colour.recorded &&
+		seg->opt.flags & DISTSNAP_OPT_MARKER);
 }
 
 /*
@@ -150,7 +150,7 @@ static void give_birth(struct ds_member *m, struct sock *sk, struct birth *b)
 		if (b->seg->opt.flags & DISTSNAP_OPT_PROBE &&
 		    b->seg->opt.anchor != ch->peer_isn)
 			ch->peer = DISTSNAP_PEER_REWRITTEN;
-		else if (peer_is_behind(m, b))
+		else if (peer_is_behind(m, b->seg, b->trusted))
 			mark(ch);
 	}
 	spin_unlock_bh(&m->lock);
@@ -324,29 +324,73 @@ unsigned int ds_handshake_cookie_in(struct sk_buff *skb, const struct ds_seg *se
 	return complete_in(lis, skb, seg, state, 0);
 }
 
+/* Would TCP take it for an answer to our SYN, or to the SYN-ACK that came of it? */
+static bool answers_us(const struct ds_channel *ch, const struct ds_seg *seg)
+{
+	const struct tcp_sock *tp = tcp_sk(ch->sk);
+
+	/* Not snd_nxt: TCP raises it after it has sent the SYN (tcp_connect()). */
+	return ds_seq_after(seg->ack, tp->snd_una) &&
+	       !ds_seq_after(seg->ack, READ_ONCE(tp->write_seq)) &&
+	       (seg->syn || (!ds_seq_before(seg->seq, tp->rcv_nxt) &&
+			     !ds_seq_after(seg->seq, tp->rcv_nxt + tp->rcv_wnd)));
+}
+
+/* Who is it that answers?  Nobody knows yet who crosses. */
+static enum distsnap_peer who_answers(const struct ds_channel *ch, const struct ds_seg *seg,
+				      enum ds_trust trust)
+{
+	u32 isn = seg->syn ? seg->seq : tcp_sk(ch->sk)->rcv_nxt - 1;
+
+	if (trust == DS_IGNORED)
+		return seg->is_ack ? DISTSNAP_PEER_EXTERNAL : DISTSNAP_PEER_UNKNOWN;
+	return seg->opt.flags & DISTSNAP_OPT_MARKER || seg->opt.anchor == isn ?
+	       DISTSNAP_PEER_MEMBER : DISTSNAP_PEER_REWRITTEN;
+}
+
+/* The connection, and its cut, come with the first bytes. */
+static unsigned int go_on_logged(struct ds_channel *ch, struct sk_buff *skb,
+				 const struct ds_seg *seg,
+				 const struct nf_hook_state *state)
+{
+	struct sk_buff *clone = NULL;
+	struct ds_member *m = ch->member;
+
+	if (ds_seg_checksum_ok(skb, seg, state->hook))
+		clone = skb_clone(skb, GFP_ATOMIC | __GFP_NOWARN);
+	ds_hooks_go_on(skb, (struct nf_hook_state *)state);
+	spin_lock_bh(&m->lock);
+	if (clone && ch->cut && ch->cut->born)
+		ds_log(m, ch->cut, clone, seg);
+	spin_unlock_bh(&m->lock);
+	kfree_skb(clone);
+	return NF_STOLEN;
+}
+
 /**
- * ds_handshake_synack_in() - a SYN, which answers ours or crosses it
+ * ds_handshake_answer_in() - a segment that answers our SYN, or a SYN that crosses it
  * @ch: unborn
  * @skb: at LOCAL_IN
  * @seg: its headers
  * @state: of the hook
  *
+ * Where SYNs have crossed (RFC 9293, 3.5), both sides answer with SYN-ACKs, and any
+ * segment that acknowledges ours establishes the connection.
+ *
  * Context: BH off, RCU.
  *
  * Return: the hook's verdict.
  */
-unsigned int ds_handshake_synack_in(struct ds_channel *ch, struct sk_buff *skb,
+unsigned int ds_handshake_answer_in(struct ds_channel *ch, struct sk_buff *skb,
 				    const struct ds_seg *seg,
 				    const struct nf_hook_state *state)
 {
-	const struct tcp_sock *tp = tcp_sk(ch->sk);
 	struct ds_member *m = ch->member;
 	enum ds_trust t = DS_IGNORED;
 	unsigned int verdict;
+	bool log = false;
 
-	/* Not snd_nxt: TCP raises it after it has sent the SYN (tcp_connect()). */
-	if (seg->rst || (seg->is_ack && (!ds_seq_after(seg->ack, tp->snd_una) ||
-					 ds_seq_after(seg->ack, READ_ONCE(tp->write_seq)))))
+	if (seg->rst || (seg->is_ack ? !answers_us(ch, seg) : !seg->syn))
 		return NF_ACCEPT;
 	/* Without an acknowledgment anybody may have sent it. */
 	if (seg->is_ack)
@@ -357,20 +401,42 @@ unsigned int ds_handshake_synack_in(struct ds_channel *ch, struct sk_buff *skb,
 	spin_lock_bh(&m->lock);
 	verdict = level(ch, skb, seg, state, t);
 	if (verdict == NF_ACCEPT && !m->gone && ch->unborn) {
-		if (t == DS_IGNORED)
-			ch->peer = seg->is_ack ? DISTSNAP_PEER_EXTERNAL :
-						 DISTSNAP_PEER_UNKNOWN;
-		else
-			ch->peer = seg->opt.anchor == seg->seq ? DISTSNAP_PEER_MEMBER :
-								 DISTSNAP_PEER_REWRITTEN;
+		ch->peer = who_answers(ch, seg, t);
+		ch->lags = peer_is_behind(m, seg, t >= DS_TRUSTED_SKIP);
 		/* Of crossing SYNs both answer: that is the greeting. */
 		ch->greeting = ch->peer == DISTSNAP_PEER_MEMBER ||
 			       ch->peer == DISTSNAP_PEER_UNKNOWN;
 		if (ch->greeting)
 			ds_group_wake(m->group, DS_PROBE_MIN);
+		log = ch->lags && seg->payload && open_epoch(m);
 	}
 	spin_unlock_bh(&m->lock);
-	return verdict;
+	return log ? go_on_logged(ch, skb, seg, state) : verdict;
+}
+
+/**
+ * ds_handshake_connected() - a connection that we have asked for is established
+ * @ch: unborn
+ * @crossed: both sides have
+ *
+ * Whoever answers a plain SYN has the connection after us.  Where SYNs have crossed
+ * the peer may have it before.
+ *
+ * Context: the socket's lock, member->lock, RCU.
+ */
+void ds_handshake_connected(struct ds_channel *ch, bool crossed)
+{
+	struct ds_member *m = ch->member;
+	bool late = ch->cut && ch->cut->unborn && ch->cut->tcp_state == TCP_SYN_RECV;
+
+	lockdep_assert_held(&m->lock);
+	ds_channel_born(ch);
+	if (!crossed)
+		return;
+	if (ch->lags && ch->peer == DISTSNAP_PEER_MEMBER)
+		mark(ch);
+	if (late)
+		ds_record_born(m);
 }
 
 /**
@@ -409,9 +475,10 @@ unsigned int ds_handshake_synack_out(const struct sock *sk, struct sk_buff *skb,
 	ds_probe_compose(m, seg.seq, &opt);
 	err = m->gone ? 0 : ds_seg_tag(m->group->dn, skb, &seg, &opt);
 	spin_unlock_bh(&m->lock);
-	if (err)
-		ds_count(m->group->dn, tag_failed);
-	return err ? NF_DROP : NF_ACCEPT;
+	if (!err || err == -EOPNOTSUPP)	/* its connection will be unsupported */
+		return NF_ACCEPT;
+	ds_count(m->group->dn, tag_failed);
+	return NF_DROP;
 }
 
 /**
@@ -422,11 +489,13 @@ unsigned int ds_handshake_synack_out(const struct sock *sk, struct sk_buff *skb,
  */
 unsigned int ds_handshakes_open(struct ds_member *m)
 {
-	struct ds_channel *lis;
+	struct ds_channel *lis, *ch;
 	unsigned int n = 0;
 
 	lockdep_assert_held(&m->lock);
 	list_for_each_entry(lis, &m->listeners, node)
 		n += inet_csk_reqsk_queue_len(lis->sk);
+	list_for_each_entry(ch, &m->channels, node)
+		n += ch->cut && ch->cut->unborn && ch->cut->tcp_state == TCP_SYN_RECV;
 	return n;
 }

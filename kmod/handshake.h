@@ -27,11 +27,12 @@ unsigned int ds_handshake_ack_in(struct ds_channel *lis, const struct request_so
 				 const struct nf_hook_state *state);
 unsigned int ds_handshake_cookie_in(struct sk_buff *skb, const struct ds_seg *seg,
 				    const struct nf_hook_state *state);
-unsigned int ds_handshake_synack_in(struct ds_channel *ch, struct sk_buff *skb,
+unsigned int ds_handshake_answer_in(struct ds_channel *ch, struct sk_buff *skb,
 				    const struct ds_seg *seg,
 				    const struct nf_hook_state *state);
 unsigned int ds_handshake_synack_out(const struct sock *sk, struct sk_buff *skb,
 				     const struct nf_hook_state *state);
+void ds_handshake_connected(struct ds_channel *ch, bool crossed);
 void ds_handshake_accepted(struct sock *sk);
 unsigned int ds_handshakes_open(struct ds_member *m);
 

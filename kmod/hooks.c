@@ -99,8 +99,8 @@ static unsigned int hook_in(void *priv, struct sk_buff *skb,
 		ch = ds_channel_find_rcu(inet_reqsk(sk)->rsk_listener);
 	if (ch && ch->listening)
 		verdict = ds_handshake_ack_in(ch, inet_reqsk(sk), skb, &seg, state);
-	else if (ch && seg.syn && READ_ONCE(ch->unborn))
-		verdict = ds_handshake_synack_in(ch, skb, &seg, state);
+	else if (ch && READ_ONCE(ch->unborn) && (seg.syn || sk->sk_state == TCP_SYN_RECV))
+		verdict = ds_handshake_answer_in(ch, skb, &seg, state);
 	else if (ch)
 		verdict = ds_stream_in(ch, skb, &seg, state);
 	else if (!sk)
@@ -125,7 +125,9 @@ static unsigned int hook_out(void *priv, struct sk_buff *skb,
 		return ds_handshake_synack_out(NULL, skb, state);
 	if (sk->sk_state == TCP_NEW_SYN_RECV)
 		return ds_handshake_synack_out(sk, skb, state);
-	if (!sk_fullsock(sk) || (!atomic_read(&dn->active) && sk->sk_state != TCP_SYN_SENT))
+	if (!sk_fullsock(sk) ||
+	    (!atomic_read(&dn->active) &&
+	     !((1 << sk->sk_state) & (TCPF_SYN_SENT | TCPF_SYN_RECV))))
 		return NF_ACCEPT;
 	ch = ds_channel_find_rcu(sk);
 	if (!ch || ch->listening)

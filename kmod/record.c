@@ -487,7 +487,8 @@ int ds_record_tombs(struct ds_member *m, struct ds_record *rec)
 void ds_cut_born(struct ds_record *rec, struct ds_channel *ch)
 {
 	struct ds_member *m = ch->member;
-	struct ds_cut *cut = new_cut(ch, GFP_ATOMIC | __GFP_NOWARN);
+	/* Where SYNs have crossed it may have been recorded as unborn. */
+	struct ds_cut *cut = ch->cut ?: new_cut(ch, GFP_ATOMIC | __GFP_NOWARN);
 
 	lockdep_assert_held(&m->lock);
 	if (!cut) {
@@ -500,7 +501,10 @@ void ds_cut_born(struct ds_record *rec, struct ds_channel *ch)
 	cut->rcv_nxt = ch->peer_isn + 1;
 	cut->born = true;
 	cut->captured = true;
-	add_cut(rec, ch, cut);
+	if (!ch->cut)
+		add_cut(rec, ch, cut);
+	else
+		ds_cut_begin(cut, ch);
 }
 
 /**

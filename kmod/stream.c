@@ -347,6 +347,13 @@ unsigned int ds_stream_out(struct ds_channel *ch, struct sk_buff *skb,
 	spin_lock_bh(&m->lock);
 	if (m->gone)
 		goto out;
+	/* SYNs have crossed: this is a SYN-ACK, and shows what others show. */
+	if (seg->syn && seg->is_ack && ch->peer == DISTSNAP_PEER_CONNECTING &&
+	    ds_group_allows_rcu(m->group, &seg->daddr)) {
+		ch->peer = DISTSNAP_PEER_UNKNOWN;
+		ch->greeting = true;
+		ds_group_wake(m->group, DS_PROBE_MIN);
+	}
 	if (moves && !ds_mutant(no_gate) &&
 	    (ds_is_gated(&m->colour, &ch->ends, seg->reach, seg->rst) ||
 	     ds_queue_must_follow(&m->gate, ch, skb))) {
