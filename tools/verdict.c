@@ -263,7 +263,12 @@ static void blame_strangers(struct verdict *v, const struct end *e)
 {
 	const struct end *m = e->mate;
 
-	if (end_inside(m))
+	if (e->cut->peer == DISTSNAP_PEER_UNSUPPORTED)
+		verdict_blame(v, BLAME_CAUSE,
+			      "connection %s - %s: the end of member %s/%s cannot be recorded: kernel TLS, a sockmap, MD5, AO, or unclear numbers",
+			      e->cut->local, e->cut->remote, e->frag->node,
+			      e->member->name);
+	else if (end_inside(m))
 		verdict_blame(v, BLAME_FOLLOWS,
 			      "connection %s - %s: member %s/%s took member %s/%s for %s",
 			      e->cut->local, e->cut->remote, e->frag->node,

@@ -851,6 +851,12 @@ TEST_F(snap, one_took_the_other_for_external)
 	EXPECT_ONLY("member b/two took member a/one for rewritten", 3);
 }
 
+TEST_F(snap, one_cannot_be_recorded)
+{
+	set(self->b.cut, "peer", json_string("unsupported"));
+	EXPECT_ONLY("the end of member b/two cannot be recorded: kernel TLS", 3);
+}
+
 TEST_F(snap, unknown_counts_when_matched)
 {
 	set(self->b.cut, "peer", json_string("unknown"));
