@@ -5,9 +5,10 @@
 # guest's tests in one machine per kernel.  The last line is the verdict:
 # N passed, N failed[, N skipped].
 #
-# A debug-SERIES kernel is built by debug-kernel.sh, while the others are tested
-# on; its tests get more time and smaller counts (DEBUG_KERNEL=1), and only those
-# run there that say "# debug: yes", unless ALL=1.
+# A debug-SERIES kernel is built by debug-kernel.sh and tested on while the others
+# are: a machine seldom keeps more than one processor busy.  Its tests get more time
+# and smaller counts (DEBUG_KERNEL=1), and only those run there that say
+# "# debug: yes", unless ALL=1.
 
 set -u
 
@@ -161,8 +162,8 @@ build_debug()
 	local log=$dir/build-debug-$1.log start=$EPOCHSECONDS
 
 	echo "# begin build 1800"
-	wait "${debug_pid[$1]}"
-	if [ $? -ne 0 ]; then
+	tail --pid="${debug_pid[$1]}" -f /dev/null
+	if [ "$(cat "$dir/debug-$1.rc")" != 0 ]; then
 		tail -n 20 "$dir/debug-$1.log" | sed 's/^/#   /'
 		echo "not ok 1 - the debug kernel $1 builds"
 	elif make --no-print-directory module KERNEL="debug-$1" > "$log" 2>&1 &&
@@ -269,11 +270,29 @@ skips_allowed()
 	done < "$results"
 }
 
+# debug_chain: build the debug kernels, and test on them; its results are its own
+debug_chain()
+{
+	local series tap
+	results+=.debug
+
+	for series in ${debug[@]+"${debug[@]}"}; do
+		echo "# kernel debug-$series"
+		tap=$dir/build-debug-$series.tap
+		build_debug "$series" | tee "$tap"
+		tap_results "debug-$series" "$tap"
+		! grep -q '^not ok' "$tap" || continue
+		# shellcheck disable=SC2046	# a list
+		DEBUG_KERNEL=1 guest_tests "debug-$series" \
+			$(debug_tests $(TIMEOUT_SCALE=${TIMEOUT_SCALE:-6} tests selftests))
+	done
+}
+
 stop_builds()
 {
 	local pid
 
-	for pid in ${debug_pid[@]+"${debug_pid[@]}"}; do
+	for pid in ${debug_pid[@]+"${debug_pid[@]}"} $chain; do
 		kill -- "-$pid" 2>/dev/null
 	done
 }
@@ -281,6 +300,7 @@ stop_builds()
 echo "# seed $SEED"
 stock=()
 debug=()
+chain=
 declare -A debug_pid=()
 trap stop_builds EXIT
 # Not to go on with the next machine when this one is stopped.
@@ -295,7 +315,9 @@ for kernel; do
 done
 for series in ${debug[@]+"${debug[@]}"}; do
 	# In a process group of its own; out of the way of the tests.
-	setsid nice -n 10 "$here/debug-kernel.sh" "$series" > "$dir/debug-$series.log" 2>&1 &
+	# shellcheck disable=SC2016	# it is another shell's
+	setsid nice -n 10 bash -c '"$1" "$2"; echo $? > "$3"' - "$here/debug-kernel.sh" \
+		"$series" "$dir/debug-$series.rc" > "$dir/debug-$series.log" 2>&1 9>&- &
 	debug_pid[$series]=$!
 done
 build_all ${stock[@]+"${stock[@]}"} | tee "$dir/build.tap"
@@ -308,21 +330,21 @@ else
 	host_tests | tee "$dir/host.tap"
 	tap_results host "$dir/host.tap"
 	guest=$(tests selftests)
+	if [ -n "$guest" ] && [ ${#debug[@]} -gt 0 ]; then
+		set -m		# a process group of its own
+		debug_chain > "$dir/debug.out" 2>&1 9>&- &
+		chain=$!
+		set +m
+	fi
 	for kernel in ${guest:+${stock[@]+"${stock[@]}"}}; do
 		echo "# kernel $kernel"
 		# shellcheck disable=SC2086	# a list
 		guest_tests "$kernel" $guest
 	done
-	for series in ${guest:+${debug[@]+"${debug[@]}"}}; do
-		echo "# kernel debug-$series"
-		build_debug "$series" > "$dir/build-debug.tap"
-		cat "$dir/build-debug.tap"
-		tap_results "debug-$series" "$dir/build-debug.tap"
-		! grep -q '^not ok' "$dir/build-debug.tap" || continue
-		# shellcheck disable=SC2046	# a list
-		DEBUG_KERNEL=1 guest_tests "debug-$series" \
-			$(debug_tests $(TIMEOUT_SCALE=${TIMEOUT_SCALE:-6} tests selftests))
-	done
+	if [ -n "$chain" ]; then
+		tail --pid="$chain" -n +1 -f "$dir/debug.out"
+		cat "$results.debug" >> "$results"
+	fi
 fi
 
 skips_allowed > "$results.final"

@@ -43,14 +43,17 @@ dmesg_clean()
 module_unload()
 {
 	local tick rmmod
+	# A busy machine may take long to see each of its tasks sleep (RCU tasks).
+	local ticks=${DEBUG_KERNEL:+900}
+	ticks=${ticks:-200}
 
 	for _ in 1 2 3 4 5 6 7 8 9 10; do
 		[ -d /sys/module/distsnap ] || return 0
 		rmmod distsnap 2> /tmp/rmmod.err &
 		rmmod=$!
-		for tick in $(seq 200); do
+		for tick in $(seq "$ticks"); do
 			kill -0 $rmmod 2>/dev/null || break
-			[ "$tick" -lt 200 ] || {
+			[ "$tick" -lt "$ticks" ] || {
 				echo "module: rmmod hangs"
 				sed 's/^/module: /' "/proc/$rmmod/stack"
 				return 1
