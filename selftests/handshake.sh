@@ -20,15 +20,6 @@
 # Time for what is done between snapshots, on a machine that is slow.
 PEER_SNAP_MAX=60000
 
-SYN='tcp flags & (syn|ack) == syn'
-SYNACK='tcp flags & (syn|ack) == syn|ack'
-
-# state HOST STATE: a connection is in that state there
-state()
-{
-	in_host "$1" ss -Htan "( sport = 5000 or dport = 5000 )" | grep -q "^$2"
-}
-
 # syn_lost NAME: the snapshot ends while a waits for an answer to its SYN
 syn_lost()
 {
@@ -102,28 +93,6 @@ lost()
 	in_host "$1" nft list chain ip f in |
 		awk '{ for (i = 1; i < NF; i++) if ($i == "packets") n += $(i + 1) }
 		     END { print n + 0 }'
-}
-
-# works NAME: bytes go both ways
-works()
-{
-	tell a send "$1" 500 && tell b recv "$1" 500 && tell b send "$1" 700 &&
-		tell a recv "$1" 700 && tell a close "$1" && tell b drain "$1" &&
-		tell b close "$1"
-}
-
-# ahead HOST: records alone, and tells nobody
-ahead()
-{
-	in_host "$1" distsnap take peers --light --store "$PEER_STORE" \
-		-o "$TEST_TMP/alone.$1.$((++ALONE))" --timeout 15000 --expect "$1/$1"
-}
-ALONE=0
-
-epoch()
-{
-	in_host "$1" distsnap members peers --json | grep -Eo '"epoch": *[0-9]+' |
-		grep -Eo '[0-9]+'
 }
 
 # levels NAME BEHIND COUNTER: a connects to b, one of them behind; then it is not

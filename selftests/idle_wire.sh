@@ -13,22 +13,10 @@
 . "$(dirname "$0")/lib.sh"
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/workload/banks.sh"
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/workload/capture.sh"
 
 ENOUGH=3000		# packets of a capture
-
-# capture NAME COMMAND...: what host a and its wire exchange meanwhile
-capture()
-{
-	local file=$TEST_TMP/$1.pcap pid
-	shift
-
-	spawn a tcpdump tcpdump -Z root --immediate-mode -i eth0 -s 128 -B 8192 -U -w "$file" tcp
-	pid=$LAST_PID
-	wait_for "logged tcpdump 'listening on'" 10 || return 1
-	"$@" || return 1
-	stop "$pid"
-	return 0
-}
 
 # some_traffic: until host a has sent and received enough
 some_traffic()
@@ -43,12 +31,6 @@ packets()
 	in_host a awk '/eth0:/ { print $3 + $11 }' /proc/net/dev
 }
 
-# value NAME FIELD
-value()
-{
-	wire "$TEST_TMP/$1.pcap" | tr ' ' '\n' | sed -n "s/^$2=//p"
-}
-
 some_snapshots()
 {
 	banks_take b "$TEST_TMP/snaps" --light --count 4 --every 1
@@ -60,11 +42,8 @@ lossy_snapshots()
 	banks_take a "$TEST_TMP/lossy" --light --count 10 --every 1
 }
 
-# No offloads: what is captured is what would be on a cable.
 topology 3
-for h in "${HOSTS[@]}"; do
-	in_host "$h" ethtool -K eth0 tso off gso off gro off > /dev/null
-done
+offloads_off
 netem_all delay 20ms 2ms
 # Stopping a process ends its calls early, by itself.
 check "banks start" banks_start --rate 100 --allow-short

@@ -4,6 +4,7 @@
 # Each way to send and to receive, caught in the middle: the bytes in flight are
 # those that were sent and not yet received, to the byte.
 #
+# needs: nstat
 # timeout: 150
 #
 # shellcheck disable=SC2317	# functions that "check" calls
@@ -16,7 +17,7 @@
 connections()
 {
 	tell b listen l "$(addr b)" 5000 || return 1
-	for c in split peek ahead lowat all urgent inline splice file zero tiny; do
+	for c in split peek ahead lowat all urgent inline splice file zero map tiny crumbs; do
 		connected "$c" "$(addr b)" || return 1
 	done
 }
@@ -93,6 +94,36 @@ pages()
 		tell b recv zero 60000
 }
 
+# Whole pages, some of which are mapped (can_map_frag()): those that TCP has in one
+# segment, which are few where the path is slow.
+mapped()
+{
+	local mapped
+
+	netem_off
+	tell a pipe map 57344 && wait_for '[ "$(unread)" -eq 57344 ]' 10 || return 1
+	netem_all delay 3ms 1ms
+	mapped=$(tell b map map 49152 | awk '$2 == "ok" { print $3 }')
+	echo "mapped: $mapped of 49152 bytes"
+	[ "$mapped" -gt 0 ] && caught map 8192 && tell b map map 8192
+}
+
+# nstat_of HOST NAME
+nstat_of()
+{
+	in_host "$1" nstat -asz "$2" | awk -v name="$2" '$1 == name { print $2 }'
+}
+
+# Byte by byte, until TCP packs them into fewer buffers (tcp_collapse()).
+crumbs()
+{
+	tell b set crumbs rcvbuf 3000 && tell a crumbs crumbs 900 &&
+		wait_for '[ "$(unread)" -eq 900 ]' 10 || return 1
+	nstat_of b TcpExtTCPRcvCollapsed
+	[ "$(nstat_of b TcpExtTCPRcvCollapsed)" -gt 0 ] &&
+		tell b recv crumbs 100 && caught crumbs 800 && tell b recv crumbs 800
+}
+
 # As small as they get: what does not fit b's buffer is still in a's.
 tiny()
 {
@@ -108,12 +139,14 @@ netem_all delay 3ms 1ms
 check "peers start" peers_start
 check "connections" connections
 check "peers join" peers_join
-check "they know each other" peers_known 11
+check "they know each other" peers_known 13
 check "segments read in part" split
 check "bytes looked at" peek
 check "receivers that wait for more" waiting
 check "urgent bytes" urgent
 check "spliced, from files, without copying" pages
+check "mapped" mapped
+check "packed" crumbs
 check "tiny buffers" tiny
 check "all has been received" caught end 0
 

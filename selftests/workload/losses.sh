@@ -5,6 +5,12 @@
 
 # shellcheck disable=SC2034	# whoever sources it uses it
 NOSYN='tcp flags & syn == 0'
+# shellcheck disable=SC2034
+SYN='tcp flags & (syn|ack) == syn'
+# shellcheck disable=SC2034
+SYNACK='tcp flags & (syn|ack) == syn|ack'
+# shellcheck disable=SC2034
+ACK='tcp flags & ack == ack'
 
 # filters: on all hosts, that let everything in
 filters()
@@ -39,4 +45,10 @@ after()
 
 	before=$(counter "$1" "$2")
 	{ wait_for "counted $1 $2 $before" 20 && lose_nothing; } &
+}
+
+# state HOST STATE: a connection is in that state there
+state()
+{
+	in_host "$1" ss -Htan "( sport = 5000 or dport = 5000 )" | grep -q "^$2"
 }

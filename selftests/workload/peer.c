@@ -9,22 +9,30 @@
  *					ends, and other commands go on
  *
  * What there is:
+ *	socket C [mptcp]		that listens or connects later
  *	listen L ADDR PORT		a listener
  *	accept C L			a connection, C for short, from its queue
- *	connect C ADDR PORT
- *	send C N			N bytes in one call; splice and sendfile the
- *	splice C N			same in other ways; urgent with the last of
+ *	connect C ADDR PORT [LOCAL [ISN]]
+ *					from a port, with an initial sequence number
+ *	send C N			N bytes in one call; splice, sendfile and pipe
+ *	splice C N			the same in other ways; urgent with the last of
  *	sendfile C N			them out of band, zerocopy without copying
+ *	pipe C N
  *	urgent C N
  *	zerocopy C N
  *	more C N			and more is to come
+ *	crumbs C N			N segments of one byte
  *	fill C				as much as goes without waiting
  *	recv C N			just N bytes; peek and waitall as recv()'s flags
  *	peek C N
  *	waitall C N
  *	some C N			what one recv() gives, at most N
+ *	map C N				N bytes, mapped where they can be; how many were
  *	drain C				until the end of the stream
  *	set C OPTION N			rcvlowat, sndbuf, rcvbuf, nodelay, oobinline, peekoff
+ *	md5 C ADDR			signed, to and from there
+ *	ulp C NAME			an upper layer protocol, as tls
+ *	sockmap C			in a BPF map
  *	shut C, close C, reset C	the end
  *	dup C				one more file descriptor, which stays
  *	fork C				a child that has all that there is; its pid
@@ -38,6 +46,8 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <linux/bpf.h>
+#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
 #include <signal.h>
@@ -46,9 +56,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "isn.h"
 #include "pass.h"
 #include "peergen.h"
 #include "ways.h"
@@ -158,24 +170,44 @@ static int set_keys(struct job *j, struct conn *c)
 	return 0;
 }
 
+static int do_socket(struct job *j)
+{
+	int mptcp = j->n > 2 && !strcmp(j->word[2], "mptcp");
+	int fd = socket(AF_INET, SOCK_STREAM, mptcp ? IPPROTO_MPTCP : 0);
+
+	return fd < 0 ? failed_call(j, "socket") : add(j, fd) ? 0 : -1;
+}
+
+/* The one of that name, or a new one. */
+static struct conn *socket_for(struct job *j, sa_family_t family)
+{
+	struct conn *c = find(j->word[1]);
+	int fd;
+
+	if (c)
+		return c;
+	fd = socket(family, SOCK_STREAM, 0);
+	if (fd >= 0)
+		return add(j, fd);
+	failed_call(j, "socket");
+	return NULL;
+}
+
 static int do_listen(struct job *j)
 {
 	struct sockaddr_storage addr;
-	int fd, one = 1;
+	struct conn *l;
 	socklen_t len;
+	int one = 1;
 
 	if (parse_address(j, &addr, &len))
 		return -1;
-	fd = socket(addr.ss_family, SOCK_STREAM, 0);
-	if (fd < 0)
-		return failed_call(j, "socket");
-	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-	if (bind(fd, (struct sockaddr *)&addr, len) || listen(fd, 16)) {
-		failed_call(j, "listen");
-		close(fd);
+	l = socket_for(j, addr.ss_family);
+	if (!l)
 		return -1;
-	}
-	return add(j, fd) ? 0 : -1;
+	setsockopt(l->fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	return bind(l->fd, (struct sockaddr *)&addr, len) || listen(l->fd, 16) ?
+	       failed_call(j, "listen") : 0;
 }
 
 static int do_accept(struct job *j)
@@ -191,22 +223,35 @@ static int do_accept(struct job *j)
 	return c ? set_keys(j, c) : -1;
 }
 
+/* The port is taken whoever has had it; TCP takes the number from the last repair. */
+static int set_origin(struct job *j, int fd, sa_family_t family)
+{
+	struct sockaddr_in v4 = { .sin_family = AF_INET };
+	struct sockaddr_in6 v6 = { .sin6_family = AF_INET6 };
+	int one = 1;
+
+	if (j->n > 5 && isn_set(fd, strtoul(j->word[5], NULL, 10)))
+		return failed_call(j, "repair");
+	v4.sin_port = htons(atoi(j->word[4]));
+	v6.sin6_port = v4.sin_port;
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	return bind(fd, family == AF_INET ? (void *)&v4 : (void *)&v6,
+		    family == AF_INET ? sizeof(v4) : sizeof(v6)) ?
+	       failed_call(j, "bind") : 0;
+}
+
 static int do_connect(struct job *j)
 {
 	struct sockaddr_storage addr;
 	struct conn *c;
 	socklen_t len;
-	int fd;
 
 	if (parse_address(j, &addr, &len))
 		return -1;
-	fd = socket(addr.ss_family, SOCK_STREAM, 0);
-	if (fd < 0)
-		return failed_call(j, "socket");
-	c = add(j, fd);
-	if (!c)
+	c = socket_for(j, addr.ss_family);
+	if (!c || (j->n > 4 && set_origin(j, c->fd, addr.ss_family)))
 		return -1;
-	if (connect(fd, (struct sockaddr *)&addr, len))
+	if (connect(c->fd, (struct sockaddr *)&addr, len))
 		return failed_call(j, "connect");
 	return set_keys(j, c);
 }
@@ -262,6 +307,20 @@ static int do_send(struct job *j, struct conn *c, enum way way, size_t n)
 	return (size_t)ret == n ? 0 : failed(j, "%s: %zd of %zu bytes", j->word[0], ret, n);
 }
 
+static int do_crumbs(struct job *j, struct conn *c)
+{
+	size_t n = j->n > 2 ? strtoull(j->word[2], NULL, 10) : 0;
+	unsigned char byte;
+
+	while (n--) {
+		byte = peer_byte(c->tx_key, c->tx);
+		if (send(c->fd, &byte, 1, MSG_NOSIGNAL | MSG_EOR) != 1)
+			return failed_call(j, "send");
+		c->tx++;
+	}
+	return 0;
+}
+
 static int do_fill(struct job *j, struct conn *c)
 {
 	static __thread unsigned char buf[CHUNK];
@@ -310,6 +369,26 @@ static int do_recv(struct job *j, struct conn *c, size_t n, int to_end)
 	}
 	return to_end || (size_t)j->value == n || !strcmp(how, "some") ? 0 :
 	       failed(j, "%s: %lld of %zu bytes", how, j->value, n);
+}
+
+static int do_map(struct job *j, struct conn *c)
+{
+	static __thread unsigned char buf[CHUNK];
+	size_t n = j->n > 2 ? strtoull(j->word[2], NULL, 10) : 0, done = 0;
+
+	while (done < n) {
+		size_t want = n - done < sizeof(buf) ? n - done : sizeof(buf), mapped;
+		ssize_t ret = way_map(c->fd, buf, want, &mapped);
+
+		if (ret <= 0)
+			return failed_call(j, "map");
+		if (check(j, c, buf, ret))
+			return -1;
+		c->rx += ret;
+		done += ret;
+		j->value += mapped;
+	}
+	return 0;
 }
 
 static int do_set(struct job *j, struct conn *c)
@@ -426,6 +505,40 @@ static int do_ring(struct job *j, struct conn *c)
 	return ring < 0 || close(c->fd) ? failed_call(j, "ring") : 0;
 }
 
+static int do_md5(struct job *j, struct conn *c)
+{
+	struct tcp_md5sig sig = { .tcpm_keylen = 6, .tcpm_key = "secret" };
+	struct sockaddr_in *to = (void *)&sig.tcpm_addr;
+
+	to->sin_family = AF_INET;
+	return j->n < 3 || inet_pton(AF_INET, j->word[2], &to->sin_addr) != 1 ||
+	       setsockopt(c->fd, IPPROTO_TCP, TCP_MD5SIG, &sig, sizeof(sig)) ?
+	       failed_call(j, "md5") : 0;
+}
+
+static int do_ulp(struct job *j, struct conn *c)
+{
+	return j->n < 3 || setsockopt(c->fd, IPPROTO_TCP, TCP_ULP, j->word[2],
+				      strlen(j->word[2])) ? failed_call(j, "ulp") : 0;
+}
+
+static int do_sockmap(struct job *j, struct conn *c)
+{
+	union bpf_attr map = {
+		.map_type = BPF_MAP_TYPE_SOCKMAP, .key_size = 4, .value_size = 4,
+		.max_entries = 1,
+	};
+	uint32_t key = 0, value = c->fd;
+	union bpf_attr elem = {
+		.map_fd = syscall(SYS_bpf, BPF_MAP_CREATE, &map, sizeof(map)),
+		.key = (uintptr_t)&key, .value = (uintptr_t)&value,
+	};
+
+	return (int)elem.map_fd < 0 ||
+	       syscall(SYS_bpf, BPF_MAP_UPDATE_ELEM, &elem, sizeof(elem)) ?
+	       failed_call(j, "sockmap") : 0;
+}
+
 static int do_shut(struct job *j, struct conn *c)
 {
 	return shutdown(c->fd, SHUT_WR) ? failed_call(j, "shut") : 0;
@@ -442,10 +555,12 @@ static int do_it(struct job *j)
 		const char *name;
 		int (*run)(struct job *j, struct conn *c);
 	} others[] = {
-		{ "fill", do_fill }, { "set", do_set }, { "shut", do_shut },
+		{ "crumbs", do_crumbs }, { "fill", do_fill }, { "set", do_set }, { "shut", do_shut },
 		{ "close", do_close }, { "reset", do_close }, { "dup", do_dup },
 		{ "fork", do_fork }, { "reap", do_reap }, { "away", do_away },
 		{ "back", do_back }, { "give", do_give }, { "ring", do_ring },
+		{ "map", do_map }, { "md5", do_md5 }, { "ulp", do_ulp },
+		{ "sockmap", do_sockmap },
 	};
 	const char *what = j->word[0];
 	struct conn *c;
@@ -454,6 +569,8 @@ static int do_it(struct job *j)
 
 	if (j->n < 2)
 		return failed(j, "what?");
+	if (!strcmp(what, "socket"))
+		return do_socket(j);
 	if (!strcmp(what, "listen"))
 		return do_listen(j);
 	if (!strcmp(what, "accept"))

@@ -6,6 +6,7 @@
 
 declare -A PEER_PID=() PEER_FD=()
 PEER_SEQ=0
+PEER_ALONE=0
 PEER_STORE=$TEST_TMP/store
 # How long a snapshot may be open, and tombstones are kept: see the test.
 PEER_SNAP_MAX=${PEER_SNAP_MAX:-10000}
@@ -137,4 +138,24 @@ flying()
 {
 	awk -v from="$2/$2" -v to="$3/$3" \
 		'$1 == from && $3 == to { n += $NF } END { print n + 0 }' "$TEST_TMP/$1.channels"
+}
+
+# works NAME: bytes go both ways
+works()
+{
+	tell a send "$1" 500 && tell b recv "$1" 500 && tell b send "$1" 700 &&
+		tell a recv "$1" 700 && tell a close "$1" && tell b drain "$1" &&
+		tell b close "$1"
+}
+
+# ahead HOST: records alone, and tells nobody
+ahead()
+{
+	in_host "$1" distsnap take peers --light --store "$PEER_STORE" \
+		-o "$TEST_TMP/alone.$1.$((++PEER_ALONE))" --timeout 15000 --expect "$1/$1"
+}
+epoch()
+{
+	in_host "$1" distsnap members peers --json | grep -Eo '"epoch": *[0-9]+' |
+		grep -Eo '[0-9]+'
 }
