@@ -22,6 +22,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "isn.h"
 #include "peergen.h"
 #include "swarm.h"
 #include "ways.h"
@@ -31,7 +32,8 @@
 #define LONGEST		100000
 #define ZEROCOPIES	64
 
-enum reading { READ_PLAIN, READ_WAITALL, READ_PEEK, READ_LOWAT, READ_BITS, READINGS };
+enum reading { READ_PLAIN, READ_WAITALL, READ_PEEK, READ_LOWAT, READ_BITS, READ_MAP,
+	       READINGS };
 
 enum end {
 	END_HALF_CLIENT,	/* shuts down, and the other one goes on sending */
@@ -46,14 +48,14 @@ enum end {
 };
 
 static const char * const names[] = {
-	"plain", "waitall", "peek", "lowat", "bits",
+	"plain", "waitall", "peek", "lowat", "bits", "map",
 	"half_client", "half_server", "close_client", "close_server", "close_both",
 	"reset", "reset_unread", "orphan",
-	"duplex", "small_sndbuf", "small_rcvbuf", "long", "one_step",
+	"duplex", "small_sndbuf", "small_rcvbuf", "long", "one_step", "wraps", "mapped",
 };
 
 enum { C_READ, C_END = C_READ + READINGS, C_DUPLEX = C_END + ENDS, C_SNDBUF, C_RCVBUF,
-       C_LONG, C_SHORT, COUNTS };
+       C_LONG, C_SHORT, C_WRAPS, C_MAPPED, COUNTS };
 
 /* One side of a connection. */
 struct side {
@@ -145,10 +147,8 @@ static int send_bytes(struct side *s, uint32_t n, enum way way)
 	return 0;
 }
 
-static int receive(struct side *s, void *buf, uint32_t n, int flags)
+static int received(struct side *s, const void *buf, ssize_t ret, int flags)
 {
-	ssize_t ret = recv(s->fd, buf, n, flags);
-
 	if (ret <= 0)
 		return swarm_complain("recv: %s", ret ? strerror(errno) : "end of stream");
 	if (peer_differ(s->rx_key, s->rx, buf, ret) != (size_t)ret)
@@ -156,6 +156,20 @@ static int receive(struct side *s, void *buf, uint32_t n, int flags)
 	if (!(flags & MSG_PEEK))
 		s->rx += ret;
 	return ret;
+}
+
+static int receive(struct side *s, void *buf, uint32_t n, int flags)
+{
+	return received(s, buf, recv(s->fd, buf, n, flags), flags);
+}
+
+static int receive_mapped(struct side *s, void *buf, uint32_t n)
+{
+	size_t mapped;
+	ssize_t ret = way_map(s->fd, buf, n, &mapped);
+
+	counts[C_MAPPED] += !!mapped;
+	return received(s, buf, ret, 0);
 }
 
 static int wait_readable(struct side *s)
@@ -198,7 +212,8 @@ static int recv_bytes(struct side *s, uint32_t n, enum reading how)
 			return -1;
 		if (how == READ_BITS && want > 1 + n / 20)
 			want = 1 + n / 20;
-		ret = receive(s, buf, want, flags);
+		ret = how == READ_MAP ? receive_mapped(s, buf, want) :
+					receive(s, buf, want, flags);
 		if (ret < 0)
 			return -1;
 		done += ret;
@@ -397,6 +412,9 @@ static void keep_asking(unsigned int nr)
 			continue;
 		fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
 		setsockopt(fd, SOL_SOCKET, SO_OOBINLINE, &one, sizeof(one));
+		/* A sequence number that soon comes round to 0. */
+		if (next(&mine) % 4 == 0)
+			counts[C_WRAPS] += !isn_set(fd, -1 - next(&mine) % 20000);
 		if (fd < 0 || connect(fd, (struct sockaddr *)&addrs[whom], sizeof(addrs[whom])))
 			swarm_complain("connect: %s", strerror(errno));
 		else

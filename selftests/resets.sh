@@ -1,0 +1,131 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# A reset crosses the markers of its connection, or overtakes them; it comes from a
+# socket, or from TCP itself where there is none any more.
+#
+# timeout: 150
+#
+# shellcheck disable=SC2317	# functions that "check" calls
+
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/lib.sh"
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/workload/chaos.sh"
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/workload/peers.sh"
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/workload/losses.sh"
+
+# Time for what is done between snapshots, on a machine that is slow.
+PEER_SNAP_MAX=60000
+SLOWLY=1500ms		# long enough for a command in the middle of a recording
+
+connections()
+{
+	local c
+
+	tell b listen l "$(addr b)" 5000 && tell b listen base-l "$(addr b)" 5001 &&
+		tell a connect base "$(addr b)" 5001 && tell b accept base base-l || return 1
+	for c in "$@"; do
+		connected "$c" "$(addr b)" || return 1
+	done
+}
+
+# recording HOST COMMAND...: a snapshot from b, and the command as soon as b has
+# recorded; HOST is far away until then
+recording()
+{
+	local far=$1 recorded rc
+	shift
+
+	recorded=$(counter b recorded)
+	netem "$far" delay "$SLOWLY"
+	{
+		wait_for "counted b recorded $recorded" 20 && "$@"
+		echo $? > "$TEST_TMP/meanwhile"
+	} &
+	snapshot_from b "$CASE" --light
+	rc=$?
+	wait $!
+	netem_all delay 2ms
+	[ "$(cat "$TEST_TMP/meanwhile")" -eq 0 ] && return "$rc"
+}
+
+# in_flight FROM TO BYTES: of this case
+in_flight()
+{
+	local n
+
+	n=$(flying "$CASE" "$1" "$2")
+	echo "$n bytes in flight from $1 to $2, want $3"
+	[ "$n" -eq "$3" ]
+}
+
+# meanwhile HOST COMMAND...: tell it, without disturbing the numbers of others
+meanwhile()
+{
+	PEER_SEQ=$((PEER_SEQ + 1000 + ++MEANWHILE))
+	tell "$@"
+}
+MEANWHILE=0
+
+# a has not recorded, and resets: b has already.
+white()
+{
+	CASE=white
+	tell a send white 300 && tell b send white 200 && tell b recv white 100 || return 1
+	recording a meanwhile a reset white && in_flight a b 200 && in_flight b a 0
+}
+
+# b has recorded, and resets: a has not yet.
+red()
+{
+	CASE=red
+	tell a send red 300 && tell b send red 200 && tell a recv red 50 || return 1
+	recording a meanwhile b reset red && in_flight a b 300 && in_flight b a 150 &&
+		tell_on a recv red 151 && told_failed a 'reset by peer'
+}
+
+# told_failed HOST WHY: the last command has
+told_failed()
+{
+	wait_for "logged peer-$1 '^$PEER_SEQ (ok|failed)'" 30 &&
+		logged "peer-$1" "^$PEER_SEQ failed.*$2"
+}
+
+# b has reset before, and a has not heard of it: TCP itself answers what a sends.
+late()
+{
+	CASE=late
+	lose a "$NOSYN" && tell a send late 100 && tell b recv late 100 &&
+		tell b reset late && lose_nothing || return 1
+	recording a meanwhile a send late 40 && in_flight a b 0
+}
+
+# The only connection there is, and its end is the first that the other side hears.
+alone()
+{
+	CASE=alone
+	tell a send alone 300 || return 1
+	recording a meanwhile b reset alone && in_flight a b 300
+}
+
+topology 2
+netem_all delay 2ms
+check "peers start" peers_start
+check "connections" connections white red late alone
+check "peers join" peers_join
+check "they know each other" peers_known 5
+check "filters" filters
+check "a white reset reaches one that is red" white
+check "b closes it" tell b close white
+check "a red reset reaches one that is white" red
+check "a closes it" tell a close red
+check "a reset that was lost, and comes again from nobody" late
+check "a closes it" tell a close late
+check "nothing else connects them" eval 'tell a close base && tell b close base'
+check "a reset on the only connection" alone
+check "a closes it" tell a close alone
+
+done_testing
