@@ -5,7 +5,7 @@
 # tells by ICMP (RFC 1191): nothing is lost, and no segment with our option is too
 # long for it.
 #
-# needs: tcpdump nstat
+# needs: tcpdump
 # timeout: 180
 #
 # shellcheck disable=SC2317	# functions that "check" calls

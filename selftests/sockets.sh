@@ -4,7 +4,6 @@
 # Each way to send and to receive, caught in the middle: the bytes in flight are
 # those that were sent and not yet received, to the byte.
 #
-# needs: nstat
 # timeout: 150
 #
 # shellcheck disable=SC2317	# functions that "check" calls

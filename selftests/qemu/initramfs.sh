@@ -24,7 +24,7 @@ programs="
 	rmdir sed seq setpriv setsid shuf sleep sort split stat stdbuf
 	stty sync sysctl tac tail tar taskset tee test timeout touch tr true
 	truncate uname uniq unshare wc xargs
-	bridge ethtool ip kmod nft ss tc $extras"
+	bridge ethtool ip kmod nft nstat ss tc $extras"
 
 # virtio for the runner, the rest for topologies and for odd packet paths.
 drivers="
