@@ -150,7 +150,7 @@ int ds_option_add(u8 out[DS_TCP_OPTIONS_MAX], const u8 *opts, unsigned int len,
 			return -EINVAL;
 		i += o[1];
 		/* RFC 2385, RFC 5925: the peer would drop it. */
-		if (o[0] == KIND_MD5 || o[0] == KIND_AO)
+		if ((o[0] == KIND_MD5 || o[0] == KIND_AO) && !ds_mutant(tag_signed))
 			return -EOPNOTSUPP;
 		if (is_ours(o))
 			continue;

@@ -349,6 +349,7 @@ unsigned int ds_stream_out(struct ds_channel *ch, struct sk_buff *skb,
 		goto out;
 	/* SYNs have crossed: this is a SYN-ACK, and shows what others show. */
 	if (seg->syn && seg->is_ack && ch->peer == DISTSNAP_PEER_CONNECTING &&
+	    !ds_mutant(no_crossing) &&
 	    ds_group_allows_rcu(m->group, &seg->daddr)) {
 		ch->peer = DISTSNAP_PEER_UNKNOWN;
 		ch->greeting = true;

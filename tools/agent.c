@@ -333,7 +333,8 @@ static int parse(int argc, char **argv, struct agent *a)
 	while ((opt = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
 		switch (opt) {
 		case 's':
-			a->store = optarg;
+			if (opt_text("agent", "--store", optarg, &a->store))
+				return EXIT_USAGE;
 			break;
 		case 'n':
 			a->node = optarg;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -60,7 +61,7 @@ static int help(int argc, char **argv)
 	return argc < 2 ? overview(stdout, EXIT_OK) : run(2, args);
 }
 
-int main(int argc, char **argv)
+static int dispatch(int argc, char **argv)
 {
 	if (argc < 2)
 		return overview(stderr, EXIT_USAGE);
@@ -73,4 +74,14 @@ int main(int argc, char **argv)
 		return EXIT_OK;
 	}
 	return run(argc - 1, argv + 1);
+}
+
+/* Whoever reads the answer in a pipe or a file must not miss a part of it. */
+int main(int argc, char **argv)
+{
+	int ret = dispatch(argc, argv);
+
+	if (fflush(stdout) || ferror(stdout))
+		return fail(EXIT_REFUSED, "standard output: %s", strerror(errno));
+	return ret;
 }

@@ -23,6 +23,15 @@ int opt_number(const char *cmd, const char *opt, const char *arg, uint32_t min,
 	return 0;
 }
 
+/* An unset variable of a script must not stand for a place. */
+int opt_text(const char *cmd, const char *opt, char *arg, const char **out)
+{
+	if (!*arg)
+		return fail(EXIT_USAGE, "%s: %s: needs a value", cmd, opt);
+	*out = arg;
+	return 0;
+}
+
 int opt_ms(const char *cmd, const char *opt, const char *arg, uint32_t min,
 	   uint32_t max, uint32_t *out)
 {

@@ -14,6 +14,7 @@
 
 int opt_number(const char *cmd, const char *opt, const char *arg, uint32_t min,
 	       uint32_t max, uint32_t *out);
+int opt_text(const char *cmd, const char *opt, char *arg, const char **out);
 int opt_ms(const char *cmd, const char *opt, const char *arg, uint32_t min,
 	   uint32_t max, uint32_t *out);
 int opt_bytes(const char *cmd, const char *opt, const char *arg, uint64_t min,

@@ -86,11 +86,9 @@ static int parse_option(int opt, char **argv, struct take *t)
 {
 	switch (opt) {
 	case 'o':
-		t->out = optarg;
-		return 0;
+		return opt_text("take", "-o", optarg, &t->out);
 	case OPT_STORE:
-		t->store = optarg;
-		return 0;
+		return opt_text("take", "--store", optarg, &t->store);
 	case OPT_LIGHT:
 		t->light = true;
 		return 0;

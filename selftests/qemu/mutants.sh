@@ -39,6 +39,8 @@ table="
 	no_greeting		handshake
 	no_tombs		storm
 	no_outsiders		owners
+	no_crossing		crossing
+	tag_signed		truth
 	no_sack_trim		option_test
 	no_room			rush
 	no_giveback		mss

@@ -60,6 +60,9 @@ usage "channels: one group only: 'h' is too much\$" channels g h
 usage 'agent --keep x: not a number$' agent g --keep x
 usage 'take: --every: needs a value$' take g --every
 usage 'take: -o: needs a value$' take g -o
+usage 'take: -o: needs a value$' take g -o ''
+usage 'take: --store: needs a value$' take g --store ''
+usage 'agent: --store: needs a value$' agent g --store ''
 usage 'take: -x: no such option' take g -x
 usage 'take --every abc: not a time \(milliseconds, or 5s, 1m\)$' take g --every abc
 usage 'take --timeout 0: not in 1..' take g --timeout 0
@@ -85,6 +88,8 @@ check_equal "nothing was left behind" "$(find . -newer file ! -name check.out ! 
 usage 'nosuch: no such command' nosuch
 usage 'nosuch: no such command' help nosuch
 usage "help: one command only: 'x' is too much" help take x
+check_fails "what could not be printed is no success" 4 'standard output: No space left' \
+	eval 'distsnap help > /dev/full'
 check "version" eval 'distsnap --version | grep -E "^distsnap [0-9.]+$"'
 for cmd in group join leave agent status members channels take merge show check; do
 	check "help $cmd" eval "diff <(distsnap help $cmd) <(distsnap $cmd --help)"
