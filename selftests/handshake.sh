@@ -81,7 +81,7 @@ greeted()
 
 	before=$(counter b levelled)
 	ahead a && lose b "$NOSYN counter" && tell a connect greeted "$(addr b)" 5000 &&
-		tell a send greeted 3000 && wait_for "[ \$(lost b) -ge 10 ]" 20 || rc=1
+		tell a send greeted 3000 && wait_for "[ \$(lost b) -ge 7 ]" 20 || rc=1
 	lose_nothing && tell b accept greeted l && tell b recv greeted 3000 &&
 		works greeted || rc=1
 	counted b levelled "$before" && [ "$(epoch a)" -eq "$(epoch b)" ] && return "$rc"

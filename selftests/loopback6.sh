@@ -4,7 +4,6 @@
 # Members on one host that talk IPv6 over loopback.
 #
 # timeout: 180
-# debug: yes
 
 BANK_FAMILY=6
 # shellcheck source=loopback.sh

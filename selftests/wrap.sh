@@ -20,6 +20,30 @@
 # How many bytes there are before 0.
 BEFORE=(0 1 2 300 1447 1448 1449 2000 2999 3000 3001 5000)
 
+# Commands for all of them go out at once.  The side whose numbers come round is
+# "own", the other one "other".
+
+# for_all SIDE COMMAND ARGS...: with the connection's name in between
+for_all()
+{
+	local n side=$1 what=$2 up=a down=b
+	shift 2
+
+	[ "$side" = own ] || up=b down=a
+	for n in "${BEFORE[@]}"; do
+		tell_on "$up" "$what" "up$n" "$@"
+		tell_on "$down" "$what" "down$n" "$@"
+	done
+	all_told
+}
+
+# all_told: whatever was told is done, and well
+all_told()
+{
+	tell a set l nodelay 1 && tell b set l nodelay 1 &&
+		! logged peer-a ' failed' && ! logged peer-b ' failed'
+}
+
 # connections: from a to b, then to a from b, whose first byte is so far before 0
 connections()
 {
@@ -28,33 +52,12 @@ connections()
 	tell b listen l "$(addr b)" 5000 && tell a listen l "$(addr a)" 5000 || return 1
 	for n in "${BEFORE[@]}"; do
 		port=$((port + 1))
-		tell a connect "up$n" "$(addr b)" 5000 "$port" $((4294967295 - n)) &&
-			tell b accept "up$n" l &&
-			tell b connect "down$n" "$(addr a)" 5000 "$port" $((4294967295 - n)) &&
-			tell a accept "down$n" l || return 1
+		tell_on a connect "up$n" "$(addr b)" 5000 "$port" $((4294967295 - n))
+		tell_on b accept "up$n" l
+		tell_on b connect "down$n" "$(addr a)" 5000 "$port" $((4294967295 - n))
+		tell_on a accept "down$n" l
 	done
-}
-
-# all COMMAND ARGS...: on all of them, at the side whose numbers come round
-all()
-{
-	local n what=$1
-	shift
-
-	for n in "${BEFORE[@]}"; do
-		tell a "$what" "up$n" "$@" && tell b "$what" "down$n" "$@" || return 1
-	done
-}
-
-# all_others COMMAND ARGS...: at the other side
-all_others()
-{
-	local n what=$1
-	shift
-
-	for n in "${BEFORE[@]}"; do
-		tell b "$what" "up$n" "$@" && tell a "$what" "down$n" "$@" || return 1
-	done
+	all_told
 }
 
 # caught NAME BYTES: in flight, on each connection
@@ -70,9 +73,9 @@ caught()
 # Nothing gets through: the bytes are in the send queues, then in the logs.
 on_the_wire()
 {
-	lose a "$NOSYN" && lose b "$NOSYN" && all send 3000 || return 1
+	lose a "$NOSYN" && lose b "$NOSYN" && for_all own send 3000 || return 1
 	after a recorded
-	snapshot wire --light && caught wire 3000 && all_others recv 3000
+	snapshot wire --light && caught wire 3000 && for_all other recv 3000
 }
 
 # What is sent by one that has recorded waits for the other one, who does not hear
@@ -95,8 +98,9 @@ held()
 	} &
 	snapshot held --light && counted b held "$before" || return 1
 	for n in "${BEFORE[@]}"; do
-		tell b recv "up$n" 2000 || return 1
+		tell_on b recv "up$n" 2000
 	done
+	all_told
 }
 
 topology 2
@@ -107,11 +111,11 @@ check "peers join" peers_join
 check "they know each other" peers_known $((2 * ${#BEFORE[@]}))
 check "filters" filters
 check "a snapshot at the beginning" snapshot begin --light
-check "3000 bytes on each" all send 3000
-check "... of which 1500 are read" all_others recv 1500
+check "3000 bytes on each" for_all own send 3000
+check "... of which 1500 are read" for_all other recv 1500
 check "a snapshot" snapshot queued --light
 check "the other 1500 are in flight" caught queued 1500
-check "... and are read" all_others recv 1500
+check "... and are read" for_all other recv 1500
 check "3000 more, in the send queues" on_the_wire
 check "what is held" held
 

@@ -314,9 +314,9 @@ for kernel; do
 	fi
 done
 for series in ${debug[@]+"${debug[@]}"}; do
-	# In a process group of its own; out of the way of the tests.
+	# In a process group of its own.  Nothing takes longer than what hangs on it.
 	# shellcheck disable=SC2016	# it is another shell's
-	setsid nice -n 10 bash -c '"$1" "$2"; echo $? > "$3"' - "$here/debug-kernel.sh" \
+	setsid bash -c '"$1" "$2"; echo $? > "$3"' - "$here/debug-kernel.sh" \
 		"$series" "$dir/debug-$series.rc" > "$dir/debug-$series.log" 2>&1 9>&- &
 	debug_pid[$series]=$!
 done
