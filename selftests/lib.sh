@@ -35,6 +35,9 @@ TEST_NAME=$(basename "$0" .sh)
 TEST_TMP=$(mktemp -d "${TMPDIR:-/tmp}/$TEST_NAME.XXXXXX")
 SEED=${SEED:-$((RANDOM * 32768 + RANDOM))}
 export SEED TEST_TMP
+# Nobody ever writes there.
+mkfifo "$TEST_TMP/nap"
+exec {NAP}<> "$TEST_TMP/nap"
 
 HOSTS=()
 TAP_RUN=0
@@ -148,10 +151,17 @@ done_testing()
 	exit $((TAP_FAILED > 0))
 }
 
-# counter HOST NAME, sum_of NAME: of the module, on one host or on all of them
+# counter HOST NAME, sum_of NAME: of the module, on one host or on all of them; 0
+# when there is no module, and no number when it has no such counter
 counter()
 {
-	in_host "$1" distsnap status --counters | awk -v name="$2" '$1 == name { print $2 }'
+	local name value found=0
+
+	while read -r name value; do
+		[ "$name" != "$2" ] || { echo "$value"; return; }
+		found="no_such_counter:$2"
+	done < <(in_host "$1" distsnap status --counters 2>/dev/null)
+	echo "$found"
 }
 
 sum_of()
@@ -199,8 +209,15 @@ wait_for()
 			say "after $2 s still not: $1"
 			return 1
 		fi
-		sleep 0.05
+		nap 0.03
 	done
+}
+
+# nap SECONDS: without a program of its own, which an emulated processor would have
+# to start each time
+nap()
+{
+	read -rt "$1" -u "$NAP" || :
 }
 
 ## Hosts
@@ -281,7 +298,7 @@ spawn()
 	shift 2
 
 	nsenter --net="/run/netns/$h" --uts="/run/utsns/$h" -- "$@" \
-		> "$TEST_TMP/$name.log" 2>&1 < /dev/null &
+		> "$TEST_TMP/$name.log" 2>&1 < /dev/null {NAP}>&- &
 	LAST_PID=$!
 	SPAWNED+=("$LAST_PID")
 }
@@ -289,7 +306,13 @@ spawn()
 # logged NAME PATTERN: the spawned NAME has printed it
 logged()
 {
-	grep -qE -- "$2" "$TEST_TMP/$1.log"
+	local lines i
+
+	mapfile -t lines < "$TEST_TMP/$1.log"
+	for ((i = ${#lines[@]} - 1; i >= 0; i--)); do
+		[[ ! ${lines[i]} =~ $2 ]] || return 0
+	done
+	return 1
 }
 
 # stop PID [SIGNAL]: and wait until it is gone

@@ -5,13 +5,6 @@
 
 TAKES=()
 
-# counter HOST NAME
-counter()
-{
-	in_host "$1" distsnap status --counters | awk -v name="$2" '
-		$1 == name { n = $2 } END { print n + 0 }'
-}
-
 # counted HOST NAME N: it has risen beyond N
 counted()
 {

@@ -89,15 +89,27 @@ tell_on()
 # told HOST N: command N has ended, and well
 told()
 {
-	wait_for "logged peer-$1 '^$2 (ok|failed)'" 30 || return 1
-	grep -E "^$2 " "$TEST_TMP/peer-$1.log"
-	logged "peer-$1" "^$2 ok"
+	wait_for "said $1 $2" 30 && echo "$2 $SAID" && [[ $SAID == ok* ]]
+}
+
+# said HOST N: command N has ended; what was said of it is left in SAID
+said()
+{
+	local lines i
+
+	mapfile -t lines < "$TEST_TMP/peer-$1.log"
+	for ((i = ${#lines[@]} - 1; i >= 0; i--)); do
+		[[ ${lines[i]} == "$2 "* ]] || continue
+		SAID=${lines[i]#* }
+		return 0
+	done
+	return 1
 }
 
 # going_on HOST N: command N has not ended
 going_on()
 {
-	! logged "peer-$1" "^$2 "
+	! said "$1" "$2"
 }
 
 # connected C ADDR [FROM TO]: from host a to host b, or others, by this name at both
