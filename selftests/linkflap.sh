@@ -51,7 +51,8 @@ flap_parked()
 	local held rc=0
 
 	held=$(counter b held_dropped)
-	patient b || return 1
+	# Or the first one is refused.
+	patient b && epochs_end || return 1
 	kill -STOP "${AGENT_PIDS[1]}"
 	takes_start a
 	parked 1 && some_wait && flap b &&

@@ -94,13 +94,13 @@ told_failed()
 		logged "peer-$1" "^$PEER_SEQ failed.*$2"
 }
 
-# b has reset before, and a has not heard of it: TCP itself answers what a sends.
+# b has reset before, and a has not heard of it: TCP itself answers a's marker.
 late()
 {
 	CASE=late
 	lose a "$NOSYN" && tell a send late 100 && tell b recv late 100 &&
 		tell b reset late && lose_nothing || return 1
-	recording a meanwhile a send late 40 && in_flight a b 0
+	recording a true && in_flight a b 0
 }
 
 # The only connection there is, and its end is the first that the other side hears.

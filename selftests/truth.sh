@@ -68,6 +68,7 @@ check "... it works" works mptcp
 check "nobody listens there any more" tell b close mptcp-l
 check "the next snapshot is complete" snapshot last --light
 spawn a i386 i386
+wait_for '[ "$(cat "/proc/$LAST_PID/comm")" = i386 ]' 10
 check_fails "32-bit processes are refused" 4 '32-bit processes are not supported' \
 	in_host a distsnap join peers --pid "$LAST_PID" --name i386
 
