@@ -34,7 +34,7 @@
  *	has a file, but not there; @holder: the last outsider that was found to have
  *	it; member->mutex
  * @claimed: another member has found it in its tables, under its own mutex
- * @lags: it had the peer's answer to our SYN when we had recorded and it had not;
+ * @lags: when the peer answered our SYN it had not recorded what we had;
  *	member->lock
  * @greeting: until the peer has certainly seen one, each segment carries a probe:
  *	the peer must not take us for one of another colour; member->lock

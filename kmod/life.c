@@ -23,13 +23,10 @@ static void begun(struct ds_net *dn, struct sock *sk, int state)
 	struct ds_member *m = ds_member_of_rcu(dn, task_tgid(current));
 	struct ds_channel *ch = ds_channel_find_rcu(sk);
 
-	/* A part of an MPTCP socket, whose options leave no room. */
-	if (inet_csk(sk)->icsk_ulp_ops)
-		return;
-
 	if (ch && !READ_ONCE(ch->unborn))
 		WRITE_ONCE(ch->stale, true);
-	else if (m && !ch)
+	/* Not a part of an MPTCP socket, whose options leave no room for ours. */
+	else if (m && !ch && !inet_csk(sk)->icsk_ulp_ops)
 		ds_channel_adopt(m, sk, state);
 }
 

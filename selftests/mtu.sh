@@ -42,15 +42,16 @@ path_mtu()
 		ip -n a route flush cache && ip -n b route flush cache
 }
 
-# changing: until it is killed; the pace is as fast as a snapshot or two
+# changing: whenever another snapshot has begun, until it is killed
 changing()
 {
-	local n
+	local n begun
 
 	while :; do
 		for n in 1500 1000 1400 600; do
+			begun=$(counter a triggered)
 			path_mtu "$n"
-			sleep 0.2
+			wait_for "counted a triggered $begun" 20
 		done
 	done
 }

@@ -36,7 +36,7 @@ connections()
 # recorded; HOST is far away until then
 recording()
 {
-	local far=$1 recorded rc
+	local far=$1 recorded pid rc
 	shift
 
 	recorded=$(counter b recorded)
@@ -45,9 +45,10 @@ recording()
 		wait_for "counted b recorded $recorded" 20 && "$@"
 		echo $? > "$TEST_TMP/meanwhile"
 	} &
+	pid=$!
 	snapshot_from b "$CASE" --light
 	rc=$?
-	wait $!
+	wait "$pid"
 	netem_all delay 2ms
 	[ "$(cat "$TEST_TMP/meanwhile")" -eq 0 ] && return "$rc"
 }
@@ -65,10 +66,9 @@ in_flight()
 # meanwhile HOST COMMAND...: tell it, without disturbing the numbers of others
 meanwhile()
 {
-	PEER_SEQ=$((PEER_SEQ + 1000 + ++MEANWHILE))
+	PEER_SEQ=$((PEER_SEQ + 1000))
 	tell "$@"
 }
-MEANWHILE=0
 
 # a has not recorded, and resets: b has already.
 white()

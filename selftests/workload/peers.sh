@@ -166,6 +166,8 @@ ahead()
 	in_host "$1" distsnap take peers --light --store "$PEER_STORE" \
 		-o "$TEST_TMP/alone.$1.$((++PEER_ALONE))" --timeout 15000 --expect "$1/$1"
 }
+
+# epoch HOST: the last one there
 epoch()
 {
 	in_host "$1" distsnap members peers --json | grep -Eo '"epoch": *[0-9]+' |
