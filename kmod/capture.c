@@ -136,6 +136,8 @@ static void capture_positions(struct ds_channel *ch, struct ds_cut *cut)
 	if (state & (TCPF_CLOSE_WAIT | TCPF_LAST_ACK | TCPF_CLOSING) ||
 	    (state == TCPF_CLOSE && ch->fin_in))
 		cut->flags |= DISTSNAP_CUT_FIN_IN;
+	if (state == TCPF_CLOSE && ch->reset)
+		cut->flags |= DISTSNAP_CUT_RESET;
 }
 
 /**
@@ -155,7 +157,8 @@ void ds_capture_final(struct ds_channel *ch, struct ds_cut *cut)
 	cut->marker = cut->rcv_nxt;
 	cut->flags = DISTSNAP_CUT_TOMB | DISTSNAP_CUT_CLOSED | DISTSNAP_CUT_LEFT |
 		     (ch->fin_out ? DISTSNAP_CUT_FIN_OUT : 0) |
-		     (ch->fin_in ? DISTSNAP_CUT_FIN_IN : DISTSNAP_CUT_SHORT);
+		     (ch->fin_in ? DISTSNAP_CUT_FIN_IN : DISTSNAP_CUT_SHORT) |
+		     (ch->reset ? DISTSNAP_CUT_RESET : 0);
 	cut->captured = true;
 }
 
@@ -181,7 +184,7 @@ static void forget_queues(struct ds_cut *cut)
 		while ((skb = __skb_dequeue(&cut->q[i])))
 			ds_forget(cut, skb);
 	}
-	cut->flags &= ~(DISTSNAP_CUT_FIN_IN | DISTSNAP_CUT_FIN_OUT);
+	cut->flags &= ~(DISTSNAP_CUT_FIN_IN | DISTSNAP_CUT_FIN_OUT | DISTSNAP_CUT_RESET);
 	if (!cut->log_lost)
 		cut->flags &= ~DISTSNAP_CUT_TRUNCATED;
 	cut->captured = false;

@@ -220,17 +220,69 @@ void ds_group_wake(struct ds_group *g, unsigned long delay)
 }
 
 /**
- * ds_group_seen() - an epoch was seen in an option that can be trusted
+ * ds_group_raise() - the last epoch that is known here, if it is newer
  * @g: the group
  * @epoch: the epoch
+ * @light: it is recorded without images
+ * @open: for so many jiffies, at most, it can be recorded
+ *
+ * Context: group->lock.
+ */
+void ds_group_raise(struct ds_group *g, u32 epoch, bool light, unsigned long open)
+{
+	lockdep_assert_held(&g->lock);
+	if (!ds_epoch_after(epoch, g->last))
+		return;
+	g->last = epoch;
+	g->last_light = light;
+	g->last_until = jiffies + open;
+}
+
+static unsigned long longest(struct ds_group *g)
+{
+	return msecs_to_jiffies(READ_ONCE(g->limits.snap_max));
+}
+
+/**
+ * ds_group_show() - a probe that shows the last epoch that is known here
+ * @g: the group
+ * @opt: filled in; without an anchor
+ *
+ * Context: any.
+ *
+ * Return: false when there is none.
+ */
+bool ds_group_show(struct ds_group *g, struct ds_option *opt)
+{
+	long left;
+
+	spin_lock_bh(&g->lock);
+	left = g->last_until - jiffies;
+	*opt = (struct ds_option){
+		.group = g->id,
+		.flags = DISTSNAP_OPT_PROBE | (g->last_light ? DISTSNAP_OPT_LIGHT : 0),
+		.epoch = g->last,
+		.open = left > 0 ? min_t(long, left * 16 / (longest(g) + 1), 15) : 0,
+	};
+	spin_unlock_bh(&g->lock);
+	return opt->epoch;
+}
+
+/**
+ * ds_group_seen() - an epoch was seen in an option that can be trusted
+ * @g: the group
+ * @opt: the option
  *
  * A node that was away for long catches up, at most once a second.
  *
  * Context: any.
  */
-enum ds_seen ds_group_seen(struct ds_group *g, u32 epoch)
+enum ds_seen ds_group_seen(struct ds_group *g, const struct ds_option *opt)
 {
+	unsigned long open = opt->flags & DISTSNAP_OPT_MARKER ? longest(g) :
+			     longest(g) * opt->open / 16;
 	enum ds_seen ret = DS_SEEN;
+	u32 epoch = opt->epoch;
 
 	spin_lock_bh(&g->lock);
 	if (g->last && (s32)(epoch - g->last) > DS_EPOCH_JUMP_MAX) {
@@ -241,8 +293,8 @@ enum ds_seen ds_group_seen(struct ds_group *g, u32 epoch)
 		g->jumped = jiffies | 1;
 		ret = DS_SEEN_SKIP;
 	}
-	if (ds_epoch_after(epoch, g->last))
-		g->last = epoch;
+	ds_group_raise(g, epoch, opt->flags & DISTSNAP_OPT_LIGHT,
+		       ret == DS_SEEN ? open : 0);
 	spin_unlock_bh(&g->lock);
 	return ret;
 }

@@ -43,6 +43,8 @@ struct ds_limits {
  * @snaps: struct ds_snap, newest first
  * @lock: all that follows up to @jumped; innermost, BH
  * @last: newest epoch consumed or seen in a validated option
+ * @last_light: it has no images
+ * @last_until: it may still be recorded until then (jiffies)
  * @want: epoch that trigger_work has to begin, 0 none
  * @want_flags: DISTSNAP_F_* for it
  * @agent: netlink port of the agent, 0 none
@@ -74,6 +76,8 @@ struct ds_group {
 	struct list_head snaps;
 	spinlock_t lock;
 	u32 last;
+	bool last_light;
+	unsigned long last_until;
 	u32 want;
 	u32 want_flags;
 	u32 agent;
@@ -113,7 +117,9 @@ enum ds_seen {
 	DS_SEEN_IGNORE,	/* ... and that too often */
 };
 
-enum ds_seen ds_group_seen(struct ds_group *g, u32 epoch);
+enum ds_seen ds_group_seen(struct ds_group *g, const struct ds_option *opt);
+void ds_group_raise(struct ds_group *g, u32 epoch, bool light, unsigned long open);
+bool ds_group_show(struct ds_group *g, struct ds_option *opt);
 void ds_group_want(struct ds_group *g, u32 epoch, u32 flags);
 bool ds_group_want_scan(struct ds_group *g);
 void ds_group_begin(struct ds_group *g);

@@ -35,8 +35,18 @@ static u32 shown(const struct ds_seg *seg, bool *open)
 	return seg->opt.epoch;
 }
 
-static enum ds_trust trust(struct ds_group *g, struct sk_buff *skb,
-			   const struct ds_seg *seg, const struct nf_hook_state *state)
+/**
+ * ds_handshake_trust() - what is the option of a segment worth that needs no connection?
+ * @g: the group
+ * @skb: at LOCAL_IN
+ * @seg: its headers
+ * @state: of the hook
+ *
+ * Context: RCU.
+ */
+enum ds_trust ds_handshake_trust(struct ds_group *g, struct sk_buff *skb,
+				 const struct ds_seg *seg,
+				 const struct nf_hook_state *state)
 {
 	if (!ds_option_is_ours(g, seg))
 		return DS_IGNORED;
@@ -44,13 +54,23 @@ static enum ds_trust trust(struct ds_group *g, struct sk_buff *skb,
 	return ds_option_trust(g, &seg->opt, ds_seg_checksum_ok(skb, seg, state->hook));
 }
 
-/*
- * Is the member on a level with the peer?  If not, the segment waits or, when it
- * cannot, is dropped: TCP repeats it.  Context: member->lock.
+/**
+ * ds_handshake_level() - is the member on a level with who sends this segment?
+ * @ch: the channel that it is for; of a listening socket, perhaps
+ * @skb: at LOCAL_IN
+ * @seg: its headers
+ * @state: of the hook
+ * @trust: from ds_handshake_trust(), not DS_DISTRUSTED
+ *
+ * If not, the segment waits or, when it cannot, is dropped: TCP repeats it.
+ *
+ * Context: member->lock.
+ *
+ * Return: the hook's verdict.
  */
-static unsigned int level(struct ds_channel *ch, struct sk_buff *skb,
-			  const struct ds_seg *seg, const struct nf_hook_state *state,
-			  enum ds_trust trust)
+unsigned int ds_handshake_level(struct ds_channel *ch, struct sk_buff *skb,
+				const struct ds_seg *seg,
+				const struct nf_hook_state *state, enum ds_trust trust)
 {
 	struct ds_member *m = ch->member;
 	struct ds_net *dn = m->group->dn;
@@ -239,14 +259,14 @@ static unsigned int complete_in(struct ds_channel *lis, struct sk_buff *skb,
 	enum ds_trust t;
 	bool log;
 
-	t = trust(m->group, skb, seg, state);
+	t = ds_handshake_trust(m->group, skb, seg, state);
 	b.trusted = t >= DS_TRUSTED_SKIP;
 	/* Red, perhaps, and nobody knows: TCP repeats what is real. */
 	if (t == DS_DISTRUSTED)
 		return NF_DROP;
 
 	spin_lock_bh(&m->lock);
-	verdict = level(lis, skb, seg, state, t);
+	verdict = ds_handshake_level(lis, skb, seg, state, t);
 	log = open_epoch(m);
 	spin_unlock_bh(&m->lock);
 	if (verdict != NF_ACCEPT)
@@ -394,12 +414,12 @@ unsigned int ds_handshake_answer_in(struct ds_channel *ch, struct sk_buff *skb,
 		return NF_ACCEPT;
 	/* Without an acknowledgment anybody may have sent it. */
 	if (seg->is_ack)
-		t = trust(m->group, skb, seg, state);
+		t = ds_handshake_trust(m->group, skb, seg, state);
 	if (t == DS_DISTRUSTED)
 		return NF_DROP;
 
 	spin_lock_bh(&m->lock);
-	verdict = level(ch, skb, seg, state, t);
+	verdict = ds_handshake_level(ch, skb, seg, state, t);
 	if (verdict == NF_ACCEPT && !m->gone && ch->unborn) {
 		ch->peer = who_answers(ch, seg, t);
 		ch->lags = peer_is_behind(m, seg, t >= DS_TRUSTED_SKIP);
@@ -443,6 +463,7 @@ void ds_handshake_connected(struct ds_channel *ch, bool crossed)
  * ds_handshake_synack_out() - a SYN-ACK shows the last epoch that lies behind us
  * @sk: the request that it belongs to; NULL for one with a SYN cookie
  * @skb: at LOCAL_OUT
+ * @seg: its headers
  * @state: of the hook
  *
  * Context: BH off, RCU.
@@ -450,30 +471,29 @@ void ds_handshake_connected(struct ds_channel *ch, bool crossed)
  * Return: the hook's verdict; never to leave bare where a member may be.
  */
 unsigned int ds_handshake_synack_out(const struct sock *sk, struct sk_buff *skb,
+				     const struct ds_seg *seg,
 				     const struct nf_hook_state *state)
 {
 	const struct sock *parent;
 	struct ds_channel *lis;
 	struct ds_option opt;
 	struct ds_member *m;
-	struct ds_seg seg;
-	int tcp, err;
+	int err;
 
-	tcp = ds_seg_tcp_offset(skb, state->pf);
-	if (!tcp || !ds_seg_parse(skb, state->pf, tcp, &seg) || !seg.syn || !seg.is_ack)
+	if (!seg->syn || !seg->is_ack)
 		return NF_ACCEPT;
 	parent = sk ? inet_reqsk(sk)->rsk_listener :
-		      ds_find_listener(state->net, &seg.daddr, seg.dport, &seg.saddr,
-				       ntohs(seg.sport), 0);
+		      ds_find_listener(state->net, &seg->daddr, seg->dport, &seg->saddr,
+				       ntohs(seg->sport), 0);
 	lis = parent ? ds_channel_find_rcu(parent) : NULL;
 	if (!lis)
 		return NF_ACCEPT;
 	m = lis->member;
-	if (!ds_group_allows_rcu(m->group, &seg.daddr))
+	if (!ds_group_allows_rcu(m->group, &seg->daddr))
 		return NF_ACCEPT;
 	spin_lock_bh(&m->lock);
-	ds_probe_compose(m, seg.seq, &opt);
-	err = m->gone ? 0 : ds_seg_tag(m->group->dn, skb, &seg, &opt);
+	ds_probe_compose(m, seg->seq, &opt);
+	err = m->gone ? 0 : ds_seg_tag(m->group->dn, skb, seg, &opt);
 	spin_unlock_bh(&m->lock);
 	if (!err || err == -EOPNOTSUPP)	/* its connection will be unsupported */
 		return NF_ACCEPT;

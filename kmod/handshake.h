@@ -17,11 +17,18 @@
 
 #include <linux/netfilter.h>
 #include "segment.h"
+#include "stream.h"
 
 struct ds_channel;
 struct ds_member;
 struct request_sock;
 
+enum ds_trust ds_handshake_trust(struct ds_group *g, struct sk_buff *skb,
+				 const struct ds_seg *seg,
+				 const struct nf_hook_state *state);
+unsigned int ds_handshake_level(struct ds_channel *ch, struct sk_buff *skb,
+				const struct ds_seg *seg,
+				const struct nf_hook_state *state, enum ds_trust trust);
 unsigned int ds_handshake_ack_in(struct ds_channel *lis, const struct request_sock *req,
 				 struct sk_buff *skb, const struct ds_seg *seg,
 				 const struct nf_hook_state *state);
@@ -31,6 +38,7 @@ unsigned int ds_handshake_answer_in(struct ds_channel *ch, struct sk_buff *skb,
 				    const struct ds_seg *seg,
 				    const struct nf_hook_state *state);
 unsigned int ds_handshake_synack_out(const struct sock *sk, struct sk_buff *skb,
+				     const struct ds_seg *seg,
 				     const struct nf_hook_state *state);
 void ds_handshake_connected(struct ds_channel *ch, bool crossed);
 void ds_handshake_accepted(struct sock *sk);

@@ -18,6 +18,7 @@
 #include "compat.h"
 #include "handshake.h"
 #include "hooks.h"
+#include "reset.h"
 #include "segment.h"
 #include "stream.h"
 
@@ -97,7 +98,9 @@ static unsigned int hook_in(void *priv, struct sk_buff *skb,
 		ch = ds_channel_find_rcu(sk);
 	else if (sk && sk->sk_state == TCP_NEW_SYN_RECV)
 		ch = ds_channel_find_rcu(inet_reqsk(sk)->rsk_listener);
-	if (ch && ch->listening)
+	if (ch && !ch->listening && ds_reset_is_nobodys(&seg))
+		verdict = ds_reset_in(ch, skb, &seg, state);
+	else if (ch && ch->listening)
 		verdict = ds_handshake_ack_in(ch, inet_reqsk(sk), skb, &seg, state);
 	else if (ch && READ_ONCE(ch->unborn) && (seg.syn || sk->sk_state == TCP_SYN_RECV))
 		verdict = ds_handshake_answer_in(ch, skb, &seg, state);
@@ -112,6 +115,23 @@ static unsigned int hook_in(void *priv, struct sk_buff *skb,
 	return verdict;
 }
 
+/*
+ * May a segment of this socket have something to say?  Those that TCP sends on its own
+ * have no socket, or one that only sends (ip_send_unicast_reply()) and is never open.
+ */
+static bool speaks(struct ds_net *dn, const struct sock *sk, struct ds_channel **ch)
+{
+	*ch = NULL;
+	if (!sk || sk->sk_state == TCP_NEW_SYN_RECV)
+		return true;
+	if (!sk_fullsock(sk) || sk->sk_protocol != IPPROTO_TCP ||
+	    (!atomic_read(&dn->active) &&
+	     !((1 << sk->sk_state) & (TCPF_SYN_SENT | TCPF_SYN_RECV | TCPF_CLOSE))))
+		return false;
+	*ch = ds_channel_find_rcu(sk);
+	return *ch ? !(*ch)->listening : sk->sk_state == TCP_CLOSE;
+}
+
 static unsigned int hook_out(void *priv, struct sk_buff *skb,
 			     const struct nf_hook_state *state)
 {
@@ -121,21 +141,17 @@ static unsigned int hook_out(void *priv, struct sk_buff *skb,
 	struct ds_seg seg;
 	int tcp;
 
-	if (!sk)
-		return ds_handshake_synack_out(NULL, skb, state);
-	if (sk->sk_state == TCP_NEW_SYN_RECV)
-		return ds_handshake_synack_out(sk, skb, state);
-	if (!sk_fullsock(sk) ||
-	    (!atomic_read(&dn->active) &&
-	     !((1 << sk->sk_state) & (TCPF_SYN_SENT | TCPF_SYN_RECV))))
-		return NF_ACCEPT;
-	ch = ds_channel_find_rcu(sk);
-	if (!ch || ch->listening)
+	if (!speaks(dn, sk, &ch))
 		return NF_ACCEPT;
 	tcp = ds_seg_tcp_offset(skb, state->pf);
 	if (!tcp || !ds_seg_parse(skb, state->pf, tcp, &seg))
 		return NF_ACCEPT;
-	return ds_stream_out(ch, skb, &seg, state);
+	if (ch)
+		return ds_stream_out(ch, skb, &seg, state);
+	if (seg.rst)
+		return ds_reset_out(dn, skb, &seg);
+	return sk && sk_fullsock(sk) ? NF_ACCEPT :
+	       ds_handshake_synack_out(sk, skb, &seg, state);
 }
 
 static const struct nf_hook_ops ops[] = {

@@ -194,8 +194,7 @@ static int group_set(struct sk_buff *skb, struct genl_info *info)
 		u32 epoch = nla_get_u32(a[DISTSNAP_A_EPOCH]);
 
 		spin_lock_bh(&g->lock);
-		if (ds_epoch_after(epoch, g->last))
-			g->last = epoch;
+		ds_group_raise(g, epoch, false, 0);
 		spin_unlock_bh(&g->lock);
 	}
 out:
@@ -516,7 +515,8 @@ static int begin(struct ds_group *g, u32 epoch, u32 flags,
 		epoch = ds_epoch_next(last);
 	far = last && (s32)(epoch - last) > DS_EPOCH_JUMP_MAX;
 	if (ds_epoch_after(epoch, last) && !far) {
-		g->last = epoch;
+		ds_group_raise(g, epoch, flags & DISTSNAP_F_LIGHT,
+			       msecs_to_jiffies(READ_ONCE(g->limits.snap_max)));
 		g->want = epoch;
 		g->want_flags = flags | DISTSNAP_F_INITIATOR;
 	}

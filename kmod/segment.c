@@ -192,6 +192,26 @@ bool ds_seg_in_bounds(const struct sock *sk, const struct ds_seg *seg)
 }
 
 /**
+ * ds_seg_may_reset() - might TCP accept this reset?
+ * @sk: the connection, not locked
+ * @seg: the segment's headers
+ *
+ * What TCP sends for a socket that is gone acknowledges nothing and has no time stamp;
+ * TCP asks for the exact sequence number (RFC 5961), or else for an acknowledgment of
+ * our SYN (tcp_rcv_synsent_state_process()).  Those may move on until it looks.
+ */
+bool ds_seg_may_reset(const struct sock *sk, const struct ds_seg *seg)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+
+	if (READ_ONCE(sk->sk_state) == TCP_SYN_SENT)
+		return seg->is_ack && ds_seq_after(seg->ack, tp->snd_una) &&
+		       !ds_seq_after(seg->ack, READ_ONCE(tp->write_seq));
+	return !ds_seq_before(seg->seq, READ_ONCE(tp->rcv_nxt)) &&
+	       !ds_seq_after(seg->seq, READ_ONCE(tp->rcv_nxt) + receive_window(tp));
+}
+
+/**
  * ds_seg_is_plausible() - may the option of this segment act?
  * @sk: the connection, not locked
  * @skb: the segment at LOCAL_IN
@@ -251,6 +271,28 @@ static void set_lengths(struct sk_buff *skb, u8 pf)
 		ipv6_hdr(skb)->payload_len = htons(payload);
 }
 
+/*
+ * The check sum of what it was and what it is now.  It is that of the pseudo header
+ * alone, of which the length has changed, when a device is to complete it.  The
+ * destination in it need not be the packet's (IPV6_RTHDR), so it is not made anew.
+ */
+static void set_checksum(struct sk_buff *skb, struct tcphdr *th, __wsum before, int grow)
+{
+	__wsum sum;
+
+	if (skb->ip_summed == CHECKSUM_PARTIAL) {
+		th->check = grow < 0 ? csum16_sub(th->check, htons(-grow)) :
+				       csum16_add(th->check, htons(grow));
+		skb->csum_start = skb_transport_header(skb) - skb->head;
+		return;
+	}
+	th->check = 0;
+	sum = csum_sub(csum_partial(th, th->doff * 4, 0), before);
+	sum = grow < 0 ? csum_sub(sum, (__force __wsum)htons(-grow)) :
+			 csum_add(sum, (__force __wsum)htons(grow));
+	th->check = csum_fold(sum);
+}
+
 /**
  * ds_seg_tag() - put our option into an outgoing segment
  * @dn: for its counters
@@ -274,9 +316,12 @@ int ds_seg_tag(struct ds_net *dn, struct sk_buff *skb, const struct ds_seg *seg,
 	const struct dst_entry *dst = skb_dst(skb);
 	struct tcphdr *th;
 	unsigned int wire;
+	__wsum before = 0;
 	int len, grow;
 
-	if (skb->ip_summed != CHECKSUM_PARTIAL || !dst)
+	/* TCP has a device sum up all but what it sends for nobody. */
+	if (!dst || (skb->ip_summed != CHECKSUM_PARTIAL &&
+		     (skb->ip_summed != CHECKSUM_NONE || !seg->rst || seg->payload)))
 		return -EINVAL;
 	ds_option_encode(own, opt);
 	len = ds_option_add(block, skb_network_header(skb) + fixed, old, own);
@@ -295,6 +340,9 @@ int ds_seg_tag(struct ds_net *dn, struct sk_buff *skb, const struct ds_seg *seg,
 		return -ENOSPC;
 	if (skb_cow_head(skb, max(grow, 0)))
 		return -ENOMEM;
+	if (skb->ip_summed == CHECKSUM_NONE)
+		before = csum_partial(skb_network_header(skb) + seg->iplen,
+				      seg->hdrlen - seg->iplen, 0);
 	if (grow > 0)
 		skb_push(skb, grow);
 	else
@@ -307,13 +355,7 @@ int ds_seg_tag(struct ds_net *dn, struct sk_buff *skb, const struct ds_seg *seg,
 	memcpy(th + 1, block, len);
 	th->doff = (sizeof(*th) + len) / 4;
 	set_lengths(skb, seg->pf);
-	/*
-	 * The sum of the pseudo header, of which the length alone has changed; its
-	 * destination need not be the packet's (IPV6_RTHDR).
-	 */
-	th->check = grow < 0 ? csum16_sub(th->check, htons(-grow)) :
-			       csum16_add(th->check, htons(grow));
-	skb->csum_start = skb_transport_header(skb) - skb->head;
+	set_checksum(skb, th, before, grow);
 	ds_count(dn, tagged);
 	return 0;
 }

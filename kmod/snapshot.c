@@ -94,7 +94,8 @@ unsigned int ds_receive(const struct ds_colour *m, struct ds_ends *c,
  * @end: the sequence number behind its last byte, FIN or urgent byte
  * @reset: it is a RST, which closes the stream wherever it stands
  *
- * A white segment never waits, and nothing waits for an epoch that was refused.
+ * A white segment never waits, but for resets: nobody knows the colour of one that
+ * TCP has sent on its own.  Nothing waits for an epoch that was refused.
  */
 bool ds_is_red(const struct ds_colour *m, const struct ds_ends *c,
 	       const struct ds_option *opt, u32 end, bool reset)
@@ -103,6 +104,8 @@ bool ds_is_red(const struct ds_colour *m, const struct ds_ends *c,
 	    ds_epoch_after(opt->epoch, m->recorded) &&
 	    (m->phase != DS_IDLE || ds_epoch_after(opt->epoch, m->consumed)) &&
 	    (reset || ds_seq_after(end, opt->anchor)))
+		return true;
+	if (reset && m->phase != DS_IDLE && !ds_mutant(pass_reset))
 		return true;
 	/* The option may have been lost on the way: the anchor is known. */
 	return m->phase != DS_IDLE && c->in_epoch &&

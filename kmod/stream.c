@@ -136,7 +136,7 @@ enum ds_trust ds_option_trust(struct ds_group *g, const struct ds_option *opt,
 	}
 	if (!opt->epoch)
 		return DS_TRUSTED;
-	switch (ds_group_seen(g, opt->epoch)) {
+	switch (ds_group_seen(g, opt)) {
 	case DS_SEEN_SKIP:
 		ds_count(g->dn, opt_jump);
 		return DS_TRUSTED_SKIP;
@@ -182,6 +182,7 @@ unsigned int ds_stream_in(struct ds_channel *ch, struct sk_buff *skb,
 	unsigned int verdict = NF_ACCEPT;
 	bool moves = carries_something(seg);
 	enum ds_trust trust = judge(ch, skb, seg, state);
+	bool resets = seg->rst && ds_seg_may_reset(ch->sk, seg);
 	bool sound = false;
 
 	/*
@@ -216,7 +217,7 @@ unsigned int ds_stream_in(struct ds_channel *ch, struct sk_buff *skb,
 	if (moves && !ds_mutant(no_hold) &&
 	    ds_is_red(&m->colour, &ch->ends,
 		      trust == DS_IGNORED ? NULL : &seg->opt,
-		      seg->reach, seg->rst)) {
+		      seg->reach, resets)) {
 		/*
 		 * What is not to be trusted may not be held either (it would
 		 * take another's memory), nor passed: TCP repeats what is real.

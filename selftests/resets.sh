@@ -111,6 +111,51 @@ alone()
 	recording a meanwhile b reset alone && in_flight a b 300
 }
 
+# unheard COMMAND...: a snapshot from b; as soon as b has recorded it resets this
+# connection, and nothing of all that reaches a before the command
+unheard()
+{
+	local recorded pid rc
+
+	recorded=$(counter b recorded)
+	lose a "$NOSYN"
+	{
+		wait_for "counted b recorded $recorded" 20 && meanwhile b reset "$CASE" &&
+			lose_nothing && "$@"
+		echo $? > "$TEST_TMP/meanwhile"
+	} &
+	pid=$!
+	snapshot_from b "$CASE" --light
+	rc=$?
+	wait "$pid"
+	[ "$(cat "$TEST_TMP/meanwhile")" -eq 0 ] && return "$rc"
+}
+
+# b has recorded, and its reset is lost: it comes from nobody when a sends, and is
+# red all the same.
+nobody()
+{
+	local levelled
+
+	CASE=nobody
+	levelled=$(counter a levelled)
+	tell a send nobody 300 || return 1
+	unheard meanwhile a send nobody 50 && in_flight a b 350 &&
+		counted a levelled "$levelled" && tell_on a recv nobody 1 &&
+		told_failed a 'reset by peer'
+}
+
+# refused NAME ADDR: b is ahead, and refuses a connection: that is news of b as any other
+refused()
+{
+	local levelled
+
+	ahead b
+	levelled=$(counter a levelled)
+	tell_on a connect "$1" "$2" 5002 && told_failed a refused &&
+		counted a levelled "$levelled" && [ "$(epoch a)" -eq "$(epoch b)" ]
+}
+
 topology 2
 netem_all delay 2ms
 check "peers start" peers_start
@@ -127,5 +172,11 @@ check "a closes it" tell a close late
 check "nothing else connects them" eval 'tell a close base && tell b close base'
 check "a reset on the only connection" alone
 check "a closes it" tell a close alone
+check "another connection" connected nobody "$(addr b)"
+check "they know each other" peers_known 1
+check "a red reset from nobody" nobody
+check "a closes it" tell a close nobody
+check "a red refusal" refused none "$(addr b)"
+check "a red refusal over IPv6" refused none6 "$(addr6 b)"
 
 done_testing

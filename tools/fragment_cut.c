@@ -20,7 +20,7 @@ const char *const fragment_origins[] = {
 static const char *const cut_flags[] = {
 	"closed", "acked", "naked", "missed", "fin-out", "fin-in", "truncated",
 	"gone", "contradicted", "left", "born",
-	"tomb", "short", NULL,
+	"tomb", "short", "reset", NULL,
 };
 
 static const char *const families[] = { "ipv4", "ipv6", NULL };

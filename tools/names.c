@@ -71,7 +71,7 @@ const char *cut_flag_name(unsigned int bit)
 	static const char *const names[] = {
 		"closed", "acked", "naked", "missed", "fin-out", "fin-in",
 		"truncated", "gone", "contradicted", "left", "born",
-		"tomb", "short",
+		"tomb", "short", "reset",
 	};
 
 	return bit < ARRAY_SIZE(names) ? names[bit] : NULL;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../kmod/mutant.h"
 #include "util.h"
 #include "verdict.h"
 
@@ -288,6 +289,11 @@ static bool was_recorded(const struct end *e)
 	return e->member->times.recorded != FRAGMENT_NONE;
 }
 
+static bool is_up(const struct end *e)
+{
+	return !end_is_tomb(e) && (!e->cut->tcp_state || strcmp(e->cut->tcp_state, "CLOSE"));
+}
+
 static void judge_flags(struct verdict *v, const struct end *e)
 {
 	unsigned int i;
@@ -300,6 +306,14 @@ static void judge_flags(struct verdict *v, const struct end *e)
 				      e->cut->local, e->cut->remote,
 				      e->frag->node, e->member->name,
 				      flag_phrases[i]);
+	/* Bare, as from a host on the way, or from none: it was not held. */
+	if (e->cut->flags & DISTSNAP_CUT_RESET && e->mate && is_up(e->mate) &&
+	    !ds_mutant(no_reset_seen))
+		verdict_blame(v, BLAME_CAUSE,
+			      "connection %s - %s: it was reset before member %s/%s was recorded, and member %s/%s was recorded with it open",
+			      e->cut->local, e->cut->remote, e->frag->node,
+			      e->member->name, e->mate->frag->node,
+			      e->mate->member->name);
 	if (was_recorded(e) && (e->cut->out.una > e->cut->out.sent ||
 				e->cut->in.read > e->cut->in.next))
 		verdict_blame(v, BLAME_WRONG,

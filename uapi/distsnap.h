@@ -24,7 +24,8 @@
  *   +------+------+------+-------+-------------+------+--------+---------+
  *
  * PROBE travels on every SYN-ACK and on what answers it, too: a connection is only
- * born when both sides have left the same epochs behind them.
+ * born when both sides have left the same epochs behind them.  And on every reset that
+ * comes from no connection, as it may be the news of one (without an anchor).
  *
  * MARKER  the sender recorded @epoch when the stream stood at @anchor, an
  *         absolute sequence number of this direction.  Bytes from @anchor on
@@ -262,6 +263,7 @@ enum distsnap_peer {
 #define DISTSNAP_CUT_BORN	0x400	/* established after the recording */
 #define DISTSNAP_CUT_TOMB	0x800	/* gone before it: final positions */
 #define DISTSNAP_CUT_SHORT	0x1000	/* in: it ended without a FIN, at the marker */
+#define DISTSNAP_CUT_RESET	0x2000	/* the peer's side had reset it before */
 
 enum distsnap_origin {
 	DISTSNAP_ORIGIN_SENDQ,		/* our send queue: outgoing offsets */

@@ -41,6 +41,9 @@ table="
 	no_outsiders		owners
 	no_crossing		crossing
 	tag_signed		truth
+	bare_reset		resets
+	pass_reset		snapshot_test
+	no_reset_seen		merge_test
 	no_sack_trim		option_test
 	no_room			rush
 	no_giveback		mss

@@ -656,6 +656,25 @@ TEST_F(snap, a_reset_loses_nothing_that_was_recorded)
 	EXPECT_EQ(50, self->sum.bytes);
 }
 
+/* Before it recorded, so the other side did it before, too, or is recorded with it. */
+TEST_F(snap, a_reset_from_who_has_it_open)
+{
+	bury_b(self, 70, "short");
+	add_flag(&self->b, "reset");
+	ASSERT_EQ(0, merge_both(self));
+	EXPECT_FALSE(self->sum.complete);
+	EXPECT_TRUE(has_reason(self, "was reset before member b/two was recorded"));
+}
+
+TEST_F(snap, a_reset_from_who_has_closed)
+{
+	bury_b(self, 70, "short");
+	add_flag(&self->b, "reset");
+	set(self->a.cut, "tcp_state", json_string("CLOSE"));
+	ASSERT_EQ(0, merge_both(self));
+	EXPECT_TRUE(self->sum.complete) has_reason(self, "?");
+}
+
 TEST_F(snap, dead_on_both_ends)
 {
 	bury_b(self, 70, "short");

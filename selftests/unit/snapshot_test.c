@@ -52,6 +52,17 @@ TEST(epochs_are_serial)
 	EXPECT_EQ(1, ds_epoch_next(0));
 }
 
+/* Where it comes from nobody knows whether that was before or after. */
+TEST_F(rules, a_reset_waits_while_its_receiver_is_recorded)
+{
+	EXPECT_FALSE(ds_is_red(&self->m, &self->c, NULL, 1, true));
+	ASSERT_TRUE(ds_trigger(&self->m, 5));
+	EXPECT_TRUE(ds_is_red(&self->m, &self->c, NULL, 1, true));
+	EXPECT_FALSE(ds_is_red(&self->m, &self->c, NULL, 1, false));
+	ds_publish(&self->m);
+	EXPECT_FALSE(ds_is_red(&self->m, &self->c, NULL, 1, true));
+}
+
 TEST_F(rules, first_marker_triggers_and_holds)
 {
 	unsigned int act = hear(&self->m, &self->c, DISTSNAP_OPT_MARKER, 5, 1000);
