@@ -5,6 +5,9 @@
 #
 # timeout: 300
 
+# The same code as in bank.sh: fewer will do.
+FULL=${FULL:-4}
+LIGHT=${LIGHT:-16}
 BANK_FAMILY=mapped
 # shellcheck source=bank.sh
 . "$(dirname "$0")/bank.sh"
