@@ -113,6 +113,61 @@ fast()
 		tell b recv "$1" "$2" && works "$1"
 }
 
+requests()
+{
+	in_host b ss -Htan state syn-recv '( sport = 5003 )' | wc -l
+}
+
+# overflow: b has no room for another request, and remembers nothing of a's
+overflow()
+{
+	local i cookies levelled rc=0 seqs=()
+
+	cookies=$(counter b cookies)
+	levelled=$(counter b levelled)
+	tell b listen short "$(addr b)" 5003 1 && ahead a &&
+		in_host a nft add rule ip f in tcp sport 5003 tcp dport 40001-40002 drop || return 1
+	for i in 1 2; do
+		tell_on a "&" connect "half-$i" "$(addr b)" 5003 "4000$i"
+		seqs[i]=$PEER_SEQ
+		wait_for "[ \$(requests) -eq $i ]" 10 || rc=1
+	done
+	tell a connect over "$(addr b)" 5003 && tell b accept over short && works over || rc=1
+	lose_nothing
+	for i in 1 2; do
+		told a "${seqs[i]}" && tell b accept "half-$i" short && works "half-$i" || rc=1
+	done
+	counted b cookies "$cookies" && counted b levelled "$levelled" && return "$rc"
+}
+
+# flapped: the link of b goes down when a has recorded, in the middle of a snapshot;
+# a connection that a asks for meanwhile is there when the link is up again
+flapped()
+{
+	local recorded seq pid snap rc
+
+	connected flap "$(addr b)" && tell a send flap 3000 || return 1
+	recorded=$(counter a recorded)
+	netem b delay 500ms
+	{
+		wait_for "counted a recorded $recorded" 10 && ip -n b link set eth0 down
+		echo $? > "$TEST_TMP/down"
+	} &
+	pid=$!
+	snapshot flapped --light &
+	snap=$!
+	wait "$pid" && [ "$(cat "$TEST_TMP/down")" -eq 0 ] &&
+		tell_on a "&" connect after "$(addr b)" 5000 || return 1
+	seq=$PEER_SEQ
+	wait_for "state a SYN-SENT" 10
+	rc=$?
+	ip -n b link set eth0 up
+	netem_off
+	told a "$seq" && tell b accept after l && works after || rc=1
+	wait "$snap" || rc=1
+	tell b recv flap 3000 && works flap && [ "$(epoch a)" -eq "$(epoch b)" ] && return "$rc"
+}
+
 closed_epochs()
 {
 	in_host "$1" distsnap group peers --id 9 --snap-max 200 && ahead "$1" && sleep 0.3
@@ -145,6 +200,9 @@ check "b is ahead again" ahead b
 check "a is levelled by a SYN-ACK with a cookie" levels cookie-a a levelled
 check "there were cookies" counted b cookies 1
 in_host b sysctl -qw net.ipv4.tcp_syncookies=1
+
+check "b's queue is full: it is levelled by the last ACK" overflow
+check "a link goes down and up again" flapped
 
 in_host a sysctl -qw net.ipv4.tcp_fastopen=1
 in_host b sysctl -qw net.ipv4.tcp_fastopen=2

@@ -10,7 +10,7 @@
  *
  * What there is:
  *	socket C [mptcp]		that listens or connects later
- *	listen L ADDR PORT		a listener
+ *	listen L ADDR PORT [BACKLOG]	a listener
  *	accept C L			a connection, C for short, from its queue
  *	connect C ADDR PORT [LOCAL [ISN]]
  *					from a port, with an initial sequence number
@@ -196,9 +196,9 @@ static struct conn *socket_for(struct job *j, sa_family_t family)
 static int do_listen(struct job *j)
 {
 	struct sockaddr_storage addr;
+	int one = 1, backlog = j->n > 4 ? atoi(j->word[4]) : 16;
 	struct conn *l;
 	socklen_t len;
-	int one = 1;
 
 	if (parse_address(j, &addr, &len))
 		return -1;
@@ -206,7 +206,7 @@ static int do_listen(struct job *j)
 	if (!l)
 		return -1;
 	setsockopt(l->fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-	return bind(l->fd, (struct sockaddr *)&addr, len) || listen(l->fd, 16) ?
+	return bind(l->fd, (struct sockaddr *)&addr, len) || listen(l->fd, backlog) ?
 	       failed_call(j, "listen") : 0;
 }
 
