@@ -264,6 +264,7 @@ int ds_capture(struct ds_member *m, struct ds_record *rec, ktime_t deadline)
 	lockdep_assert_held(&m->mutex);
 	for (;;) {
 		struct ds_channel *busy = NULL;
+		ktime_t began = ktime_get();
 
 		err = ds_park_look(m, rec);
 		if (err && err != -EAGAIN)
@@ -296,7 +297,7 @@ int ds_capture(struct ds_member *m, struct ds_record *rec, ktime_t deadline)
 					      m->name);
 			return -ETIMEDOUT;
 		}
-		usleep_range(20, 50);
+		ds_workers_pause(began);
 	}
 	if (ds_mutant(late_log))
 		mdelay(2);

@@ -212,6 +212,7 @@ int ds_park(struct ds_member *m, ktime_t deadline, struct ds_record *rec)
 	struct ds_park *p = &m->park;
 	unsigned int arrivals;
 	pid_t stray = 0;
+	ktime_t began;
 	int missing;
 
 	lockdep_assert_held(&m->mutex);
@@ -219,6 +220,7 @@ int ds_park(struct ds_member *m, ktime_t deadline, struct ds_record *rec)
 	p->on = true;
 	spin_unlock(&p->lock);
 	for (;;) {
+		began = ktime_get();
 		arrivals = READ_ONCE(p->arrivals);
 		missing = pass(m, &stray);
 		if (missing <= 0 || ds_member_given_up(m))
@@ -232,7 +234,7 @@ int ds_park(struct ds_member *m, ktime_t deadline, struct ds_record *rec)
 			return -ETIMEDOUT;
 		}
 		if (arrivals == READ_ONCE(p->arrivals))
-			usleep_range(20, 60);
+			ds_workers_pause(began);
 	}
 	if (missing < 0)
 		ds_reason_add(&rec->reasons, missing == -ESRCH ?

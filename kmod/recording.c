@@ -37,6 +37,7 @@ static u64 since(const struct ds_record *rec)
 static int observe(struct ds_member *m, struct ds_record *rec, ktime_t deadline)
 {
 	struct ds_channel *ch, *tmp;
+	ktime_t began = ktime_get();
 	int ret, new = 0;
 
 	while ((ret = ds_member_scan(m)) == -EAGAIN) {
@@ -47,7 +48,8 @@ static int observe(struct ds_member *m, struct ds_record *rec, ktime_t deadline)
 				      "member %s: a new socket stays busy", m->name);
 			return -ETIMEDOUT;
 		}
-		usleep_range(50, 100);
+		ds_workers_pause(began);
+		began = ktime_get();
 	}
 	if (!ret && m->unseen && list_empty(&rec->reasons))
 		ds_reason_add(&rec->reasons,

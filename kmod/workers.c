@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* FIFO workers; see workers.h. */
 #include <linux/cpumask.h>
+#include <linux/delay.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 
@@ -53,4 +54,20 @@ void ds_workers_destroy(struct ds_workers *w)
 	if (w->trigger)
 		kthread_destroy_worker(w->trigger);
 	kfree(w);
+}
+
+/**
+ * ds_workers_pause() - between two looks at what others have still to do
+ * @began: when the last look began
+ *
+ * At least twice as long as that look took: who is waited for may need this very CPU,
+ * and a FIFO thread never gives way.
+ *
+ * Context: a worker.
+ */
+void ds_workers_pause(ktime_t began)
+{
+	unsigned long took = clamp_t(s64, ktime_us_delta(ktime_get(), began), 0, 10000);
+
+	usleep_range(20 + 2 * took, 60 + 3 * took);
 }

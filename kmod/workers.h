@@ -8,6 +8,7 @@
 #define _DISTSNAP_WORKERS_H
 
 #include <linux/kthread.h>
+#include <linux/ktime.h>
 
 /**
  * struct ds_workers - constant from creation to destruction
@@ -23,5 +24,6 @@ struct ds_workers {
 
 struct ds_workers *ds_workers_create(u16 id);
 void ds_workers_destroy(struct ds_workers *w);
+void ds_workers_pause(ktime_t began);
 
 #endif /* _DISTSNAP_WORKERS_H */
