@@ -6,7 +6,6 @@
 # that: a snapshot is complete without anybody reading a byte.
 #
 # timeout: 120
-# debug: yes
 #
 # shellcheck disable=SC2317	# functions that "check" calls
 
