@@ -238,11 +238,6 @@ void ds_group_raise(struct ds_group *g, u32 epoch, bool light, unsigned long ope
 	g->last_until = jiffies + open;
 }
 
-static unsigned long longest(struct ds_group *g)
-{
-	return msecs_to_jiffies(READ_ONCE(g->limits.snap_max));
-}
-
 /**
  * ds_group_show() - a probe that shows the last epoch that is known here
  * @g: the group
@@ -262,7 +257,7 @@ bool ds_group_show(struct ds_group *g, struct ds_option *opt)
 		.group = g->id,
 		.flags = DISTSNAP_OPT_PROBE | (g->last_light ? DISTSNAP_OPT_LIGHT : 0),
 		.epoch = g->last,
-		.open = left > 0 ? min_t(long, left * 16 / (longest(g) + 1), 15) : 0,
+		.open = left > 0 ? min_t(long, left * 16 / (ds_group_snap_max(g) + 1), 15) : 0,
 	};
 	spin_unlock_bh(&g->lock);
 	return opt->epoch;
@@ -279,8 +274,8 @@ bool ds_group_show(struct ds_group *g, struct ds_option *opt)
  */
 enum ds_seen ds_group_seen(struct ds_group *g, const struct ds_option *opt)
 {
-	unsigned long open = opt->flags & DISTSNAP_OPT_MARKER ? longest(g) :
-			     longest(g) * opt->open / 16;
+	unsigned long open = opt->flags & DISTSNAP_OPT_MARKER ? ds_group_snap_max(g) :
+			     ds_group_snap_max(g) * opt->open / 16;
 	enum ds_seen ret = DS_SEEN;
 	u32 epoch = opt->epoch;
 

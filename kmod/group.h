@@ -3,6 +3,7 @@
 #ifndef _DISTSNAP_GROUP_H
 #define _DISTSNAP_GROUP_H
 
+#include <linux/jiffies.h>
 #include <linux/kthread.h>
 #include <linux/mutex.h>
 #include <linux/refcount.h>
@@ -98,6 +99,12 @@ struct ds_prefixes {
 	unsigned int n;
 	struct distsnap_prefix p[];
 };
+
+/* Jiffies from the trigger to the end of a snapshot. */
+static inline unsigned long ds_group_snap_max(const struct ds_group *g)
+{
+	return msecs_to_jiffies(READ_ONCE(g->limits.snap_max));
+}
 
 struct ds_group *ds_group_create(struct ds_net *dn, const char *name, u16 id);
 void ds_group_destroy(struct ds_group *g);

@@ -443,7 +443,7 @@ void ds_member_bury(struct ds_member *m, struct ds_cut *tomb)
  */
 void ds_member_forget(struct ds_member *m, bool all)
 {
-	unsigned long age = msecs_to_jiffies(READ_ONCE(m->group->limits.snap_max));
+	unsigned long age = ds_group_snap_max(m->group);
 	struct ds_cut *tomb, *tmp;
 
 	lockdep_assert_held(&m->mutex);

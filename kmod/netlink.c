@@ -516,7 +516,7 @@ static int begin(struct ds_group *g, u32 epoch, u32 flags,
 	far = last && (s32)(epoch - last) > DS_EPOCH_JUMP_MAX;
 	if (ds_epoch_after(epoch, last) && !far) {
 		ds_group_raise(g, epoch, flags & DISTSNAP_F_LIGHT,
-			       msecs_to_jiffies(READ_ONCE(g->limits.snap_max)));
+			       ds_group_snap_max(g));
 		g->want = epoch;
 		g->want_flags = flags | DISTSNAP_F_INITIATOR;
 	}

@@ -452,7 +452,7 @@ void ds_cut_remove(struct ds_cut *cut)
  */
 int ds_record_tombs(struct ds_member *m, struct ds_record *rec)
 {
-	unsigned long age = msecs_to_jiffies(READ_ONCE(m->group->limits.snap_max));
+	unsigned long age = ds_group_snap_max(m->group);
 	struct ds_cut *tomb, *cut;
 	unsigned int i;
 

@@ -32,15 +32,12 @@ connections()
 	done
 }
 
-# recording HOST COMMAND...: a snapshot from b, and the command as soon as b has
-# recorded; HOST is far away until then
-recording()
+# during COMMAND...: a snapshot from b, and the command as soon as b has recorded
+during()
 {
-	local far=$1 recorded pid rc
-	shift
+	local recorded pid rc
 
 	recorded=$(counter b recorded)
-	netem "$far" delay "$SLOWLY"
 	{
 		wait_for "counted b recorded $recorded" 20 && "$@"
 		echo $? > "$TEST_TMP/meanwhile"
@@ -49,8 +46,20 @@ recording()
 	snapshot_from b "$CASE" --light
 	rc=$?
 	wait "$pid"
-	netem_all delay 2ms
 	[ "$(cat "$TEST_TMP/meanwhile")" -eq 0 ] && return "$rc"
+}
+
+# recording HOST COMMAND...: the same, and HOST is far away until the end
+recording()
+{
+	local far=$1 rc
+	shift
+
+	netem "$far" delay "$SLOWLY"
+	during "$@"
+	rc=$?
+	netem_all delay 2ms
+	return "$rc"
 }
 
 # in_flight FROM TO BYTES: of this case
@@ -111,24 +120,11 @@ alone()
 	recording a meanwhile b reset alone && in_flight a b 300
 }
 
-# unheard COMMAND...: a snapshot from b; as soon as b has recorded it resets this
-# connection, and nothing of all that reaches a before the command
+# unheard COMMAND...: b resets this connection; nothing of all that b has said reaches
+# a before the command
 unheard()
 {
-	local recorded pid rc
-
-	recorded=$(counter b recorded)
-	lose a "$NOSYN"
-	{
-		wait_for "counted b recorded $recorded" 20 && meanwhile b reset "$CASE" &&
-			lose_nothing && "$@"
-		echo $? > "$TEST_TMP/meanwhile"
-	} &
-	pid=$!
-	snapshot_from b "$CASE" --light
-	rc=$?
-	wait "$pid"
-	[ "$(cat "$TEST_TMP/meanwhile")" -eq 0 ] && return "$rc"
+	meanwhile b reset "$CASE" && lose_nothing && "$@"
 }
 
 # b has recorded, and its reset is lost: it comes from nobody when a sends, and is
@@ -140,7 +136,8 @@ nobody()
 	CASE=nobody
 	levelled=$(counter a levelled)
 	tell a send nobody 300 || return 1
-	unheard meanwhile a send nobody 50 && in_flight a b 350 &&
+	lose a "$NOSYN"
+	during unheard meanwhile a send nobody 50 && in_flight a b 350 &&
 		counted a levelled "$levelled" && tell_on a recv nobody 1 &&
 		told_failed a 'reset by peer'
 }

@@ -222,7 +222,7 @@ guest_tests()
 			total=$((total + ${arg#*=} + 30))
 			[ "${arg#*=}" -le "$longest" ] || longest=${arg#*=}
 		done
-		${NICE:+nice -n "$NICE"} "$here/run.sh" --kernel "$kernel" --no-module --quiet --mem "${MEM:-3G}" \
+		"$here/run.sh" --kernel "$kernel" --no-module --quiet --mem "${MEM:-3G}" \
 			--timeout $total --idle $((longest + 60)) --env "SEED=$SEED" \
 			--env "DEBUG_KERNEL=${DEBUG_KERNEL:-}" \
 			--log "$base.$try.console" ${with[@]+"${with[@]}"} \
@@ -339,9 +339,8 @@ else
 	fi
 	for kernel in ${guest:+${stock[@]+"${stock[@]}"}}; do
 		echo "# kernel $kernel"
-		# The debug kernels' chain is the longer one.
 		# shellcheck disable=SC2086	# a list
-		NICE=${chain:+2} guest_tests "$kernel" $guest
+		guest_tests "$kernel" $guest
 	done
 	if [ -n "$chain" ]; then
 		tail --pid="$chain" -n +1 -f "$dir/debug.out"
