@@ -90,16 +90,20 @@ static json_t *members_json(struct ds_conn *c, const struct fragw_job *job,
 
 static int write_json(json_t *o, int dirfd)
 {
-	int fd, err = 0;
+	/* json_dumpfd() would write each token by itself. */
+	char *text = json_dumps(o, JSON_INDENT(2));
+	int fd, err;
 
+	if (!text)
+		return -ENOMEM;
 	fd = openat(dirfd, "fragment.json",
 		    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return -errno;
-	errno = EIO;
-	if (json_dumpfd(o, fd, JSON_INDENT(2)) || fsync(fd) || fsync(dirfd))
+	err = fd < 0 ? -errno : write_all(fd, text, strlen(text));
+	free(text);
+	if (!err && (fsync(fd) || fsync(dirfd)))
 		err = -errno;
-	close(fd);
+	if (fd >= 0)
+		close(fd);
 	return err;
 }
 

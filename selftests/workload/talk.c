@@ -31,6 +31,7 @@
 #define ANSWERING	16
 #define LONGEST		100000
 #define ZEROCOPIES	64
+#define REST_MAX	1000000	/* us, between the connections of a thread */
 
 enum reading { READ_PLAIN, READ_WAITALL, READ_PEEK, READ_LOWAT, READ_BITS, READ_MAP,
 	       READINGS };
@@ -420,6 +421,8 @@ static void keep_asking(unsigned int nr)
 		else
 			talk(fd, true);
 		close(fd);
+		/* Else it is the processors that are tested. */
+		usleep(next(&mine) % REST_MAX);
 	}
 }
 
