@@ -117,7 +117,7 @@ check:
 	@selftests/deps.sh check $(KERNELS)
 	@+selftests/qemu/check.sh $(if $(T),-t '$(T)') $(KERNELS)
 
-# KASAN, lockdep, kmemleak ...; each is built once, which takes some ten minutes.
+# KASAN, lockdep, kmemleak ...; each is built once, which takes about a quarter of an hour.
 DEBUGKERNELS := debug-6.1 debug-6.12
 
 check-debug:

@@ -34,7 +34,7 @@ if [ ! -e "$dir/Makefile" ]; then
 	mv "$dir.tmp" "$dir"
 fi
 
-echo "  BUILD   debug kernel $series (some ten minutes; log: $dir.log)"
+echo "  BUILD   debug kernel $series (about a quarter of an hour; log: $dir.log)"
 {
 	make -C "$dir" tinyconfig
 	(cd "$dir" && scripts/kconfig/merge_config.sh -m .config "$here/debug.config")
