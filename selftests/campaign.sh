@@ -3,7 +3,8 @@
 #
 # Snapshots of connections of all kinds (workload/talk.c) on a network that changes
 # all the time: its faults, its offloads, its MTU.  Every byte of every channel is
-# checked, and each situation must have come up.  SNAPS: how many.
+# checked, and each situation must have come up.  SNAPS: how many, and up to as many
+# again until the rarest has.
 #
 # timeout: 400
 #
@@ -63,7 +64,7 @@ shake()
 			gro "$(one_of on off)" ;;
 		4) set_mtu "$(one_of 1280 1500 9000 65535)" ;;
 		esac
-		sleep "0.$((RANDOM % 8 + 1))"
+		nap "0.$((RANDOM % 8 + 1))"
 	done > "$TEST_TMP/shake.log" 2>&1
 }
 
@@ -90,8 +91,8 @@ audit()
 	find "$SWARM_STORE/talk" -mindepth 1 -maxdepth 1 -name '[0-9]*' -exec rm -rf {} +
 }
 
-# What is rarest has not come up yet, and there may be some more.
-go_on()
+# more_wanted: what is rarest has not come up yet, and there may be some more
+more_wanted()
 {
 	[ "$taken" -lt $((SNAPS * 2)) ] || return 1
 	[ "$(sum_of levelled)" -eq 0 ] || [ "$(sum_of born_in_cut)" -eq 0 ]
@@ -107,8 +108,8 @@ campaign()
 	while [ $((inexact + incomplete)) -lt 10 ]; do
 		before=$taken
 		left=$((SNAPS - taken))
-		if [ $left -le 0 ]; then
-			go_on || break
+		if [ "$left" -le 0 ]; then
+			more_wanted || break
 			left=$CHUNK
 		fi
 		swarm_take "$(one_of "${HOSTS[@]}")" "$TEST_TMP/snaps" --light --every 20 \

@@ -60,7 +60,7 @@ good=0
 busy=0
 for i in $(seq $SNAPSHOTS); do
 	photograph "$i" "${HOSTS[$((i % 3))]}"
-	sleep 0.2
+	nap 0.2
 done
 
 echo

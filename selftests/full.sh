@@ -58,7 +58,7 @@ still()
 	local before
 
 	before=$(queues)
-	sleep 0.5
+	nap 0.5
 	[ "$(queues)" = "$before" ]
 }
 

@@ -75,18 +75,9 @@ int file_pread(int fd, void *to, size_t len, uint64_t pos, struct why *why)
 
 int file_write(int fd, const void *from, size_t len, struct why *why)
 {
-	ssize_t n;
+	int err = write_all(fd, from, len);
 
-	while (len) {
-		n = write(fd, from, len);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return why_set(why, "%s", strerror(errno));
-		from = (const char *)from + n;
-		len -= n;
-	}
-	return 0;
+	return err ? why_set(why, "%s", strerror(-err)) : 0;
 }
 
 int file_create(int dir, const char *name, struct why *why)

@@ -6,8 +6,10 @@
 #ifndef PEERGEN_H
 #define PEERGEN_H
 
+#include <endian.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "bankgen.h"
 
@@ -16,27 +18,21 @@ static inline uint64_t peer_key(uint64_t seed, unsigned int from, unsigned int t
 	return bank_mix(seed ^ (uint64_t)from << 32 ^ to);
 }
 
-/* Eight bytes, the first one lowest. */
-static inline uint64_t peer_word(uint64_t key, uint64_t offset)
-{
-	return bank_mix(key + offset / 8);
-}
-
 static inline unsigned char peer_byte(uint64_t key, uint64_t offset)
 {
-	return peer_word(key, offset) >> offset % 8 * 8;
+	return bank_mix(key + offset / 8) >> offset % 8 * 8;
 }
 
 static inline void peer_fill(uint64_t key, uint64_t offset, unsigned char *buf, size_t n)
 {
-	uint64_t word = 0;
-	size_t i;
+	while (n) {
+		uint64_t word = htole64(bank_mix(key + offset / 8));
+		size_t skip = offset % 8, part = 8 - skip < n ? 8 - skip : n;
 
-	for (i = 0; i < n; i++, offset++) {
-		if (!i || offset % 8 == 0)
-			word = peer_word(key, offset) >> offset % 8 * 8;
-		buf[i] = word;
-		word >>= 8;
+		memcpy(buf, (unsigned char *)&word + skip, part);
+		buf += part;
+		offset += part;
+		n -= part;
 	}
 }
 
@@ -44,17 +40,21 @@ static inline void peer_fill(uint64_t key, uint64_t offset, unsigned char *buf, 
 static inline size_t peer_differ(uint64_t key, uint64_t offset,
 				 const unsigned char *buf, size_t n)
 {
-	uint64_t word = 0;
-	size_t i;
+	unsigned char want[512];
+	size_t done = 0;
 
-	for (i = 0; i < n; i++, offset++) {
-		if (!i || offset % 8 == 0)
-			word = peer_word(key, offset) >> offset % 8 * 8;
-		if (buf[i] != (unsigned char)word)
+	while (done < n) {
+		size_t part = n - done < sizeof(want) ? n - done : sizeof(want);
+		size_t i = 0;
+
+		peer_fill(key, offset + done, want, part);
+		while (i < part && buf[done + i] == want[i])
+			i++;
+		done += i;
+		if (i < part)
 			break;
-		word >>= 8;
 	}
-	return i;
+	return done;
 }
 
 #endif
