@@ -166,7 +166,7 @@ help:
 	@echo "make tools          build/tools/distsnap"
 	@echo "make selftests      the programs and tests, into build/selftests"
 	@echo "make demo           watch three banks being photographed, in an emulated machine"
-	@echo "make check          all tests;  make check T=NAME  one of them"
+	@echo "make check          the tests;  T=NAME  one of them;  ALL=1  the redundant, too"
 	@echo "make check-debug    all tests on kernels that check every access, lock and leak"
 	@echo "make mutants        are the tests able to fail?  M='NAME...' tries some of them"
 	@echo "make soak N=1000    many snapshots over a bad network, audited to the byte"

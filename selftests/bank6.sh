@@ -4,6 +4,7 @@
 # The bank over IPv6.
 #
 # timeout: 300
+# seldom: yes
 
 # The same code as in bank.sh: fewer will do.
 FULL=${FULL:-4}

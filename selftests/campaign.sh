@@ -15,6 +15,7 @@
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/workload/swarm.sh"
 
+SNAPS=${SNAPS:-${DEBUG_KERNEL:+20}}
 SNAPS=${SNAPS:-100}
 CHUNK=20
 RANDOM=$((SEED & 32767))

@@ -8,6 +8,7 @@
 #	# needs: tcpdump			host programs besides the usual ones
 #	# timeout: 60				seconds; also the time budget
 #	# debug: yes				"make check" runs it on a debug kernel, too
+#	# seldom: yes				"make check ALL=1" runs it, and T=NAME
 #	. "$(dirname "$0")/lib.sh"
 #
 #	topology 3

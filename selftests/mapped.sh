@@ -4,6 +4,7 @@
 # The bank over IPv4 by IPv6 sockets (mapped addresses).
 #
 # timeout: 300
+# seldom: yes
 
 # The same code as in bank.sh: fewer will do.
 FULL=${FULL:-4}

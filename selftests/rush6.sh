@@ -5,6 +5,7 @@
 #
 # needs: tcpdump
 # timeout: 300
+# seldom: yes
 
 # The same code as in the test for IPv4: fewer will do.
 FULL=${FULL:-2}

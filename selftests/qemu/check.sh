@@ -8,7 +8,8 @@
 # A debug-SERIES kernel is built by debug-kernel.sh and tested on while the others
 # are: a machine seldom keeps more than one processor busy.  Its tests get more time
 # and smaller counts (DEBUG_KERNEL=1), and only those run there that say
-# "# debug: yes", unless ALL=1.
+# "# debug: yes", unless ALL=1.  Nor does one that says "# seldom: yes" run anywhere,
+# unless ALL=1 or by its name: what it tests others test as well.
 
 set -u
 
@@ -62,11 +63,12 @@ tests()
 	for path in "$1"/*.sh "$1"/*.c; do
 		name=$(basename "${path%.*}")
 		case $path in
-		*/lib.sh|*/deps.sh|*/lint.sh|*/demo.sh|*/soak.sh|*/campaign.sh) continue ;;
+		*/lib.sh|*/deps.sh|*/lint.sh|*/demo.sh|*/soak.sh) continue ;;
 		*.sh) [ -x "$path" ] || continue ;;
 		*.c) grep -qs 'kselftest_harness\.h' "$path" || continue ;;
 		esac
 		wanted "$name" || continue
+		[ -n "${ALL:-}$only" ] || ! grep -qs '^# seldom: yes' "$path" || continue
 		echo "$name=$(seconds "$path")"
 	done
 }
