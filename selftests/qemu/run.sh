@@ -26,6 +26,8 @@ distsnap.ko, runs SCRIPT there as root and exits with its status.
   --no-module      do not load it; the script does, if there is one
   --mem SIZE       guest memory (default 2G)    --smp N   CPUs (default 2)
   --cpu MODEL      QEMU's (default max without AVX, which is slow to emulate)
+  --icount N       one CPU, on which an instruction takes 2^N ns and idling no
+                   time of ours: what takes how long no longer depends on us
   --log FILE       keep the console log here (default build/vm/console.log)
   --quiet          do not say what the outcome was
 
@@ -57,6 +59,7 @@ append=
 mem=2G
 smp=2
 cpu=max,-avx,-avx2
+icount=
 log=$build/vm/console.log
 load=1
 module=
@@ -82,6 +85,7 @@ while [ $# -gt 0 ]; do
 	--mem) mem=$2; shift ;;
 	--smp) smp=$2; shift ;;
 	--cpu) cpu=$2; shift ;;
+	--icount) icount=$2; shift ;;
 	--log) log=$2; shift ;;
 	--quiet) quiet=1 ;;
 	--help|-h) usage 0 ;;
@@ -161,7 +165,8 @@ overlay()
 	{
 		printf 'export %q\n' ${envs[@]+"${envs[@]}"} | grep -v "^export ''$"
 		printf 'export DISTSNAP_KO=/distsnap/distsnap.ko DISTSNAP_GUEST=1\n'
-		printf 'GUEST_LIMIT=%q\n' "$limit"
+		# By the guest's clock, which need not be ours.
+		printf 'GUEST_LIMIT=%q\n' "$([ -n "$icount" ] && echo 0 || echo "$limit")"
 		printf 'GUEST_MODULE=%q\n' "${load:+${module:+1}}"
 		printf 'GUEST_MODULE_ARGS=%q\n' "$module_args"
 		printf 'GUEST_COMMAND=(%s)\n' "$(printf '%q ' "$guest" "$@")"
@@ -188,7 +193,17 @@ tsckhz=$build/vm/cache/tsckhz
 if [ ! -x "$tsckhz" ]; then
 	${CC:-gcc} -O2 -o "$work/tsckhz" "$here/tsckhz.c" && mv "$work/tsckhz" "$tsckhz"
 fi
-cmdline+=" tsc_early_khz=$("$tsckhz")" || die "cannot run $tsckhz"
+khz=$("$tsckhz") || die "cannot run $tsckhz"
+
+accel=(-accel "tcg,thread=multi" -smp "$smp")
+if [ -n "$icount" ]; then
+	accel=(-accel "tcg,thread=single" -smp 1 -icount "shift=$icount,sleep=off")
+	# The counter counts nanoseconds then.
+	khz=1000000
+	# A repeated "movsb" would be one instruction for each byte.
+	cpu+=,-erms,-fsrm
+fi
+cmdline+=" tsc_early_khz=$khz"
 
 # The file is opened anew by qemu, so the live port goes through a pipe: a
 # terminal or a log of the caller's is neither truncated nor set non-blocking.
@@ -196,8 +211,8 @@ mkfifo "$work/live"
 tee "$work/live.log" < "$work/live" &
 tee_pid=$!
 start=$EPOCHREALTIME
-timeout -k 5 "$limit" qemu-system-x86_64 -machine q35 -accel tcg,thread=multi \
-	-cpu "$cpu" -smp "$smp" -m "$mem" -display none -nodefaults -no-user-config \
+timeout -k 5 "$limit" qemu-system-x86_64 -machine q35 "${accel[@]}" \
+	-cpu "$cpu" -m "$mem" -display none -nodefaults -no-user-config \
 	-no-reboot -kernel "$IMAGE" -initrd "$work/initrd" -append "$cmdline" \
 	-chardev "file,id=console,path=$work/console" -serial chardev:console \
 	-chardev "file,id=live,path=$work/live" -serial chardev:live \
@@ -231,7 +246,7 @@ verdict=$(sed -n 's/^verdict: //p' "$work/verdict" 2>/dev/null | tail -n 1)
 status=$(sed -n 's/^status //p' "$work/verdict" 2>/dev/null | tail -n 1)
 
 uptime=$(sed -n 's/^uptime \([0-9]*\).*/\1/p' "$work/verdict" 2>/dev/null)
-[ "${uptime:-0}" -le $((${took%.*} + 5)) ] ||
+[ -n "$icount" ] || [ "${uptime:-0}" -le $((${took%.*} + 5)) ] ||
 	echo "# run.sh: the guest's clock ran too fast: $uptime s instead of $took s" >&2
 
 if grep -aqE "$hurt" "$log"; then
