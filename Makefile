@@ -146,6 +146,14 @@ campaign:
 		--timeout $$(($(N) * 10 + 600)) --idle 900 --log $(BUILD)/campaign/console.log \
 		--env SEED=$(SEED) --env SNAPS=$(N) -- selftests/campaign.sh
 
+# FIGURES='NAME...' obtains some.
+bench:
+	@selftests/deps.sh check $(VMKERNEL)
+	@+$(MAKE) $(JOBS) --no-print-directory module tools programs KERNEL=$(VMKERNEL)
+	@selftests/qemu/run.sh --kernel $(VMKERNEL) --quiet --no-module --icount 0 --mem 3G \
+		--timeout 5400 --idle 900 --log $(BUILD)/bench/console.log --with tcpdump \
+		--env SEED=$(SEED) --env ROUNDS=$(ROUNDS) -- selftests/bench.sh $(FIGURES)
+
 # What of lint is about form.
 style:
 	@selftests/deps.sh lint $(VMKERNEL)
@@ -171,6 +179,7 @@ help:
 	@echo "make mutants        are the tests able to fail?  M='NAME...' tries some of them"
 	@echo "make soak N=1000    many snapshots over a bad network, audited to the byte"
 	@echo "make campaign N=1000  ... of connections of all kinds, on a network that changes"
+	@echo "make bench          what it costs, against the goals;  ROUNDS=N, FIGURES='NAME...'"
 	@echo "make lint           sparse, checkpatch, cppcheck, shellcheck"
 	@echo "make style          of these, checkpatch and shellcheck"
 	@echo "make deps           install the Debian packages for all of these"
@@ -183,4 +192,4 @@ help:
 	@echo "C=1                                  sparse on what is compiled"
 
 .PHONY: all module module-links have-kernel tools selftests programs deps demo \
-	check check-debug mutants soak campaign style lint clean help
+	check check-debug mutants soak campaign bench style lint clean help

@@ -63,7 +63,7 @@ tests()
 	for path in "$1"/*.sh "$1"/*.c; do
 		name=$(basename "${path%.*}")
 		case $path in
-		*/lib.sh|*/deps.sh|*/lint.sh|*/demo.sh|*/soak.sh) continue ;;
+		*/lib.sh|*/deps.sh|*/lint.sh|*/demo.sh|*/soak.sh|*/bench.sh) continue ;;
 		*.sh) [ -x "$path" ] || continue ;;
 		*.c) grep -qs 'kselftest_harness\.h' "$path" || continue ;;
 		esac
