@@ -561,6 +561,11 @@ clear_up()
 	find "$TEST_TMP" -mindepth 1 -delete
 }
 
+FIGURES=" idle-bulk idle-pingpong busy-bulk markers-per-idle-channel full-over-empty
+ members-100-over-10 "
+for name; do
+	[[ ${FIGURES//$'\n'/} == *" $name "* ]] || { echo "bench.sh: $name: no such figure" >&2; exit 2; }
+done
 say "kernel $(uname -r), $ROUNDS rounds, seed $SEED"
 [ -z "${DISTSNAP_GUEST:-}" ] || nft delete table ip keep	# init's
 topology 5
