@@ -512,8 +512,9 @@ void ds_channel_ends(struct ds_channel *ch, int state)
 	ch->fin_out = over && (1 << ch->sk->sk_state) &
 			      (TCPF_FIN_WAIT1 | TCPF_FIN_WAIT2 | TCPF_CLOSING |
 			       TCPF_LAST_ACK);
-	/* tcp_reset(); what the owner does itself leaves no error before this. */
-	ch->reset = over && (ch->sk->sk_err == ECONNRESET || ch->sk->sk_err == EPIPE);
+	/* tcp_reset(), which TCP also calls for bytes that come after close(). */
+	ch->reset = over && ch->reset_in &&
+		    (ch->sk->sk_err == ECONNRESET || ch->sk->sk_err == EPIPE);
 	if (over && ds_channel_waits_for_peer(ch))
 		ch->tomb = ds_cut_bury(ch);
 	if (!cut || !cut->captured)

@@ -27,7 +27,8 @@
  * @unborn: it is in SYN_SENT: neither the addresses nor the numbers are known;
  *	member->lock
  * @fin_in: the socket is closed, after the peer's FIN; @fin_out: and ours
- * @reset: it was closed by a reset from the peer's side
+ * @reset_in: a reset has gone to TCP; member->lock
+ * @reset: it was closed by one
  * @tomb: what is left of it, if no record has it; member->lock
  * @stale: the socket connects anew, or has got another owner: it is another
  *	connection now
@@ -81,6 +82,7 @@ struct ds_channel {
 	pid_t holder;
 	bool fin_in;
 	bool fin_out;
+	bool reset_in;
 	bool reset;
 	u64 inode;
 	struct ds_ends ends;

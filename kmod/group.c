@@ -280,12 +280,15 @@ enum ds_seen ds_group_seen(struct ds_group *g, const struct ds_option *opt)
 	u32 epoch = opt->epoch;
 
 	spin_lock_bh(&g->lock);
-	if (g->last && (s32)(epoch - g->last) > DS_EPOCH_JUMP_MAX) {
+	if (g->jumped && epoch == g->jumped_to) {
+		ret = DS_SEEN_SKIP;
+	} else if (g->last && (s32)(epoch - g->last) > DS_EPOCH_JUMP_MAX) {
 		if (g->jumped && time_before(jiffies, g->jumped + HZ)) {
 			spin_unlock_bh(&g->lock);
 			return DS_SEEN_IGNORE;
 		}
 		g->jumped = jiffies | 1;
+		g->jumped_to = epoch;
 		ret = DS_SEEN_SKIP;
 	}
 	ds_group_raise(g, epoch, opt->flags & DISTSNAP_OPT_LIGHT,

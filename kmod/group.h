@@ -42,7 +42,7 @@ struct ds_limits {
  * @mutex: members and snaps; process context
  * @members: struct ds_member
  * @snaps: struct ds_snap, newest first
- * @lock: all that follows up to @jumped; innermost, BH
+ * @lock: all that follows up to @jumped_to; innermost, BH
  * @last: newest epoch consumed or seen in a validated option
  * @last_light: it has no images
  * @last_until: it may still be recorded until then (jiffies)
@@ -56,7 +56,7 @@ struct ds_limits {
  * @scanned: when that was done last (jiffies)
  * @held: bytes that wait in the holds and gates of all members
  * @due: when the tick runs next (jiffies)
- * @jumped: when an epoch was skipped to last (jiffies), 0 never
+ * @jumped: when an epoch was skipped to last (jiffies), 0 never; @jumped_to: which
  * @trigger_work: begins @want on all members; runs on a FIFO worker, because
  *	its latency is a part of every hold
  * @tick: repeats markers and probes, watches deadlines and dead sockets
@@ -89,6 +89,7 @@ struct ds_group {
 	unsigned long scanned;
 	unsigned long due;
 	unsigned long jumped;
+	u32 jumped_to;
 	atomic64_t held;
 	struct kthread_work trigger_work;
 	struct delayed_work tick;

@@ -244,6 +244,26 @@ static void log_twin(struct ds_member *m, struct sk_buff *clone, const struct ds
 		sock_gen_put(sk);
 }
 
+/* @log: what comes with it is to be logged */
+static unsigned int level_in(struct ds_channel *lis, struct sk_buff *skb,
+			     const struct ds_seg *seg, const struct nf_hook_state *state,
+			     bool *trusted, bool *log)
+{
+	enum ds_trust t = ds_handshake_trust(lis->member->group, skb, seg, state);
+	struct ds_member *m = lis->member;
+	unsigned int verdict;
+
+	*trusted = t >= DS_TRUSTED_SKIP;
+	/* Red, perhaps, and nobody knows: TCP repeats what is real. */
+	if (t == DS_DISTRUSTED)
+		return NF_DROP;
+	spin_lock_bh(&m->lock);
+	verdict = ds_handshake_level(lis, skb, seg, state, t);
+	*log = open_epoch(m);
+	spin_unlock_bh(&m->lock);
+	return verdict;
+}
+
 /*
  * A segment that TCP will complete a handshake with.  @sent_us: when the SYN-ACK was
  * sent first, 0 not known.
@@ -256,19 +276,9 @@ static unsigned int complete_in(struct ds_channel *lis, struct sk_buff *skb,
 	struct birth b = { .member = m, .seg = seg };
 	struct sk_buff *clone = NULL;
 	unsigned int verdict;
-	enum ds_trust t;
-	bool log;
+	bool log = false;
 
-	t = ds_handshake_trust(m->group, skb, seg, state);
-	b.trusted = t >= DS_TRUSTED_SKIP;
-	/* Red, perhaps, and nobody knows: TCP repeats what is real. */
-	if (t == DS_DISTRUSTED)
-		return NF_DROP;
-
-	spin_lock_bh(&m->lock);
-	verdict = ds_handshake_level(lis, skb, seg, state, t);
-	log = open_epoch(m);
-	spin_unlock_bh(&m->lock);
+	verdict = level_in(lis, skb, seg, state, &b.trusted, &log);
 	if (verdict != NF_ACCEPT)
 		return verdict;
 	if (seg->payload && log && ds_seg_checksum_ok(skb, seg, state->hook))
@@ -294,7 +304,8 @@ static unsigned int complete_in(struct ds_channel *lis, struct sk_buff *skb,
  * @state: of the hook
  *
  * Any segment in sequence that acknowledges our SYN may be the one that completes
- * it: the plain ACK may have been lost (tcp_check_req()).
+ * it: the plain ACK may have been lost (tcp_check_req()).  A reset ends it, and must
+ * not overtake an ACK that waits here: the connection would not be there to accept.
  *
  * Context: BH off, RCU.
  *
@@ -305,7 +316,10 @@ unsigned int ds_handshake_ack_in(struct ds_channel *lis, const struct request_so
 				 const struct nf_hook_state *state)
 {
 	const struct tcp_request_sock *treq = tcp_rsk(req);
+	bool trusted, log;
 
+	if (seg->rst && seg->seq == treq->rcv_nxt)
+		return level_in(lis, skb, seg, state, &trusted, &log);
 	if (!seg->is_ack || seg->syn || seg->rst || seg->ack != treq->snt_isn + 1 ||
 	    ds_seq_before(seg->seq, treq->rcv_isn + 1) ||
 	    ds_seq_after(seg->seq, treq->rcv_nxt + req->rsk_rcv_wnd))
@@ -410,7 +424,7 @@ unsigned int ds_handshake_answer_in(struct ds_channel *ch, struct sk_buff *skb,
 	unsigned int verdict;
 	bool log = false;
 
-	if (seg->rst || (seg->is_ack ? !answers_us(ch, seg) : !seg->syn))
+	if (seg->is_ack ? !answers_us(ch, seg) : !seg->syn)
 		return NF_ACCEPT;
 	/* Without an acknowledgment anybody may have sent it. */
 	if (seg->is_ack)

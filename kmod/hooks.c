@@ -43,8 +43,8 @@ static unsigned int untracked_in(struct ds_net *dn, const struct ds_seg *seg,
 	ds_count(dn, opt_untracked);
 	if (!connected || !ds_group_want_scan(g))
 		return NF_ACCEPT;
-	if (seg->opt.flags & DISTSNAP_OPT_MARKER &&
-	    ds_seq_after(seg->reach, seg->opt.anchor)) {
+	if (seg->rst || (seg->opt.flags & DISTSNAP_OPT_MARKER &&
+			 ds_seq_after(seg->reach, seg->opt.anchor))) {
 		ds_count(dn, red_untracked);
 		return NF_DROP;
 	}
@@ -81,7 +81,7 @@ static unsigned int hook_in(void *priv, struct sk_buff *skb,
 	tcp = ds_seg_tcp_offset(skb, state->pf);
 	if (!tcp)
 		return NF_ACCEPT;
-	if (!atomic_read(&dn->active) && !ds_seg_may_have_option(skb, tcp))
+	if (!atomic_read(&dn->active) && !ds_seg_may_matter(skb, tcp))
 		return NF_ACCEPT;
 	if (!ds_seg_parse(skb, state->pf, tcp, &seg))
 		return NF_ACCEPT;
@@ -89,7 +89,7 @@ static unsigned int hook_in(void *priv, struct sk_buff *skb,
 		ds_count(dn, opt_version);
 	else if (seg.bad_opt)
 		ds_count(dn, opt_malformed);
-	if (!seg.has_opt && !atomic_read(&dn->active))
+	if (!seg.has_opt && !seg.rst && !atomic_read(&dn->active))
 		return NF_ACCEPT;
 
 	sk = find_sock(state, skb, &seg, &refcounted);
@@ -102,7 +102,8 @@ static unsigned int hook_in(void *priv, struct sk_buff *skb,
 		verdict = ds_reset_in(ch, skb, &seg, state);
 	else if (ch && ch->listening)
 		verdict = ds_handshake_ack_in(ch, inet_reqsk(sk), skb, &seg, state);
-	else if (ch && READ_ONCE(ch->unborn) && (seg.syn || sk->sk_state == TCP_SYN_RECV))
+	else if (ch && READ_ONCE(ch->unborn) && !seg.rst &&
+		 (seg.syn || sk->sk_state == TCP_SYN_RECV))
 		verdict = ds_handshake_answer_in(ch, skb, &seg, state);
 	else if (ch)
 		verdict = ds_stream_in(ch, skb, &seg, state);

@@ -43,7 +43,7 @@ static void count_drop(struct ds_net *dn, const struct ds_queue *q)
  * Context: member->lock, RCU.
  *
  * Return: NF_STOLEN, or NF_DROP when there is no memory or the node holds too
- * much: TCP repeats it.
+ * much: TCP repeats it (a reset when the peer sends, or tries whether we live).
  */
 unsigned int ds_queue_steal(struct ds_queue *q, struct ds_channel *ch,
 			    struct sk_buff *skb, const struct nf_hook_state *state)

@@ -14,30 +14,34 @@
  * @skb: at LOCAL_OUT
  * @seg: its headers
  *
- * Of several groups that may have the peer as a member the first speaks.
+ * Of several groups that may have the peer as a member the one speaks whose snapshot
+ * is open for longest.
  *
- * Context: BH off, RCU.
+ * Context: RCU.
  *
  * Return: the hook's verdict; never to leave bare where a member may be.
  */
 unsigned int ds_reset_out(struct ds_net *dn, struct sk_buff *skb, const struct ds_seg *seg)
 {
-	struct ds_option opt;
+	struct ds_option opt = { 0 }, other;
 	struct ds_group *g;
 	int err;
 
 	list_for_each_entry_rcu(g, &dn->groups, node) {
-		if (!ds_group_allows_rcu(g, &seg->daddr) || !ds_group_show(g, &opt) ||
+		if (!ds_group_allows_rcu(g, &seg->daddr) || !ds_group_show(g, &other) ||
 		    ds_mutant(bare_reset))
 			continue;
-		err = ds_seg_tag(dn, skb, seg, &opt);
-		if (!err || err == -EOPNOTSUPP)	/* its connection was unsupported */
-			return NF_ACCEPT;
-		/* TCP sends another when the peer repeats what this one answers. */
-		ds_count(dn, tag_failed);
-		return NF_DROP;
+		if (!opt.epoch || other.open > opt.open)
+			opt = other;
 	}
-	return NF_ACCEPT;
+	if (!opt.epoch)
+		return NF_ACCEPT;
+	err = ds_seg_tag(dn, skb, seg, &opt);
+	if (!err || err == -EOPNOTSUPP)	/* its connection was unsupported */
+		return NF_ACCEPT;
+	/* TCP sends another when the peer repeats what this one answers. */
+	ds_count(dn, tag_failed);
+	return NF_DROP;
 }
 
 /* ds_reset_is_nobodys() - does it show the colour of a host? */
@@ -66,11 +70,19 @@ unsigned int ds_reset_in(struct ds_channel *ch, struct sk_buff *skb,
 
 	if (!ds_seg_may_reset(ch->sk, seg))
 		return NF_ACCEPT;	/* TCP drops it */
-	trust = ds_handshake_trust(m->group, skb, seg, state);
+	/* What TCP would only ask about may be forged, and says nothing. */
+	trust = DS_IGNORED;
+	if (ds_seg_resets(ch->sk, seg) ||
+	    ds_seg_is_plausible(ch->sk, skb, seg, state->hook))
+		trust = ds_handshake_trust(m->group, skb, seg, state);
+	else
+		ds_count(m->group->dn, opt_implausible);
 	if (trust == DS_DISTRUSTED)
 		return NF_DROP;
 	spin_lock_bh(&m->lock);
 	verdict = ds_handshake_level(ch, skb, seg, state, trust);
+	if (verdict == NF_ACCEPT)
+		ch->reset_in = true;
 	spin_unlock_bh(&m->lock);
 	return verdict;
 }

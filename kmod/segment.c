@@ -42,19 +42,19 @@ int ds_seg_tcp_offset(const struct sk_buff *skb, u8 pf)
 }
 
 /**
- * ds_seg_may_have_option() - cheap test that stops nearly all segments
+ * ds_seg_may_matter() - cheap test that stops nearly all segments
  * @skb: at a hook
  * @tcp: from ds_seg_tcp_offset()
  *
- * Time stamps alone take 12 bytes of options; ours takes 16.
+ * Time stamps alone take 12 bytes of options; ours takes 16.  Resets are always seen.
  */
-bool ds_seg_may_have_option(const struct sk_buff *skb, int tcp)
+bool ds_seg_may_matter(const struct sk_buff *skb, int tcp)
 {
 	struct tcphdr buf;
 	const struct tcphdr *th;
 
 	th = skb_header_pointer(skb, skb_network_offset(skb) + tcp, sizeof(buf), &buf);
-	return th && th->doff * 4 >= sizeof(*th) + DISTSNAP_OPT_LEN;
+	return th && (th->rst || th->doff * 4 >= sizeof(*th) + DISTSNAP_OPT_LEN);
 }
 
 /* RFC 7323: the time stamp, wherever it stands in the options. */
@@ -192,23 +192,43 @@ bool ds_seg_in_bounds(const struct sock *sk, const struct ds_seg *seg)
 }
 
 /**
- * ds_seg_may_reset() - might TCP accept this reset?
+ * ds_seg_resets() - does TCP accept this reset, as things are?
  * @sk: the connection, not locked
  * @seg: the segment's headers
  *
  * What TCP sends for a socket that is gone acknowledges nothing and has no time stamp;
- * TCP asks for the exact sequence number (RFC 5961), or else for an acknowledgment of
- * our SYN (tcp_rcv_synsent_state_process()).  Those may move on until it looks.
+ * TCP asks for the exact sequence number (RFC 5961), or that of the FIN which it has
+ * taken (tcp_reset_check()), or else for an acknowledgment of our SYN
+ * (tcp_rcv_synsent_state_process()).
+ */
+bool ds_seg_resets(const struct sock *sk, const struct ds_seg *seg)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	unsigned int state = 1 << READ_ONCE(sk->sk_state);
+
+	if (state & TCPF_SYN_SENT)
+		return seg->is_ack && ds_seq_after(seg->ack, tp->snd_una) &&
+		       !ds_seq_after(seg->ack, READ_ONCE(tp->write_seq));
+	return seg->seq == READ_ONCE(tp->rcv_nxt) ||
+	       (state & (TCPF_CLOSE_WAIT | TCPF_LAST_ACK | TCPF_CLOSING) &&
+		seg->seq == READ_ONCE(tp->rcv_nxt) - 1);
+}
+
+/**
+ * ds_seg_may_reset() - might TCP accept this reset when it gets to it?
+ * @sk: the connection, not locked
+ * @seg: the segment's headers
+ *
+ * The numbers may move on until it looks.
  */
 bool ds_seg_may_reset(const struct sock *sk, const struct ds_seg *seg)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 
-	if (READ_ONCE(sk->sk_state) == TCP_SYN_SENT)
-		return seg->is_ack && ds_seq_after(seg->ack, tp->snd_una) &&
-		       !ds_seq_after(seg->ack, READ_ONCE(tp->write_seq));
-	return !ds_seq_before(seg->seq, READ_ONCE(tp->rcv_nxt)) &&
-	       !ds_seq_after(seg->seq, READ_ONCE(tp->rcv_nxt) + receive_window(tp));
+	return ds_seg_resets(sk, seg) ||
+	       (READ_ONCE(sk->sk_state) != TCP_SYN_SENT &&
+		!ds_seq_before(seg->seq, READ_ONCE(tp->rcv_nxt)) &&
+		!ds_seq_after(seg->seq, READ_ONCE(tp->rcv_nxt) + receive_window(tp)));
 }
 
 /**

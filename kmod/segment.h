@@ -50,11 +50,12 @@ struct ds_seg {
 };
 
 int ds_seg_tcp_offset(const struct sk_buff *skb, u8 pf);
-bool ds_seg_may_have_option(const struct sk_buff *skb, int tcp);
+bool ds_seg_may_matter(const struct sk_buff *skb, int tcp);
 bool ds_seg_parse(struct sk_buff *skb, u8 pf, int tcp, struct ds_seg *seg);
 bool ds_seg_in_bounds(const struct sock *sk, const struct ds_seg *seg);
 bool ds_seg_is_plausible(const struct sock *sk, struct sk_buff *skb,
 			 const struct ds_seg *seg, unsigned int hook);
+bool ds_seg_resets(const struct sock *sk, const struct ds_seg *seg);
 bool ds_seg_may_reset(const struct sock *sk, const struct ds_seg *seg);
 bool ds_seg_checksum_ok(struct sk_buff *skb, const struct ds_seg *seg,
 			unsigned int hook);

@@ -237,6 +237,7 @@ unsigned int ds_stream_in(struct ds_channel *ch, struct sk_buff *skb,
 		else
 			ds_count(dn, log_implausible);
 	}
+	ch->reset_in |= resets;
 out:
 	spin_unlock_bh(&m->lock);
 	/* Long enough to be captured before it is queued. */
@@ -363,12 +364,16 @@ unsigned int ds_stream_out(struct ds_channel *ch, struct sk_buff *skb,
 		verdict = ds_queue_steal(&m->gate, ch, skb, state);
 		goto out;
 	}
-	if (!compose(ch, &opt))
-		goto out;
+	if (!compose(ch, &opt)) {
+		/* The anchor may have been forgotten; a reset is as one from nobody then. */
+		if (!seg->rst || !m->colour.level || !ds_channel_waits_for_peer(ch))
+			goto out;
+		ds_probe_compose(m, ch->isn, &opt);
+	}
 	/* A greeting says the colour of all that comes with it. */
 	red = opt.flags & DISTSNAP_OPT_MARKER ?
 	      moves && (seg->rst || ds_seq_after(seg->reach, opt.anchor)) :
-	      ch->greeting;
+	      ch->greeting || seg->rst;
 	err = ds_seg_tag(dn, skb, seg, &opt);
 	if (!err) {
 		said(ch, &opt);

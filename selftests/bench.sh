@@ -18,6 +18,7 @@
 # idle-bulk, idle-pingpong: a connection between two members while nothing is being
 # recorded, against the same one without the module.  No other netfilter hooks are
 # there: a host with a firewall goes through them anyway, and would see less of ours.
+# What a firewall without a rule costs in our place is said as well.
 #
 # busy-bulk: the same with a light snapshot every second, against none.
 #
@@ -226,12 +227,27 @@ flow_round()
 	done
 }
 
+# firewall add|delete: one chain that accepts all where each of our hooks is
+firewall()
+{
+	local h
+
+	for h in a b; do
+		in_host "$h" nft "$1" table ip empty || return 1
+		[ "$1" = delete ] || in_host "$h" nft \
+			"add chain ip empty in { type filter hook input priority 0; }
+			 add chain ip empty out { type filter hook output priority 0; }" ||
+			return 1
+	done
+}
+
 idle()
 {
-	local i tagged
+	local i tagged what
 
 	flow_up || return 1
 	for i in $(seq "$ROUNDS"); do
+		firewall add && flow_round firewall && firewall delete || return 1
 		flow_round without && flow_join || return 1
 		flowed bulk "$WARM_UP" || return 1
 		tagged=$(sum_of tagged)
@@ -243,6 +259,9 @@ idle()
 		group_down || return 1
 	done
 	flow_down
+	for what in bulk pingpong; do
+		over "idle-$what" firewall without /s
+	done
 	ratio idle-bulk with without '>=' 0.99 bytes/s
 	ratio idle-pingpong with without '>=' 0.99 trips/s
 }

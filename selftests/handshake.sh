@@ -113,9 +113,18 @@ fast()
 		tell b recv "$1" "$2" && works "$1"
 }
 
+# requests PORT: how many wait at b
 requests()
 {
-	in_host b ss -Htan state syn-recv '( sport = 5003 )' | wc -l
+	in_host b ss -Htan state syn-recv "( sport = $1 )" | wc -l
+}
+
+# deferred: b does not get the connection before it has data (TCP_DEFER_ACCEPT), so
+# that a has one and b has none: nothing is lost, but who could tell
+deferred()
+{
+	tell b listen defer "$(addr b)" 5004 && tell b set defer defer 60 &&
+		tell a connect deferred "$(addr b)" 5004 && [ "$(requests 5004)" -eq 1 ]
 }
 
 # overflow: b has no room for another request, and remembers nothing of a's
@@ -130,12 +139,15 @@ overflow()
 	for i in 1 2; do
 		tell_on a "&" connect "half-$i" "$(addr b)" 5003 "4000$i"
 		seqs[i]=$PEER_SEQ
-		wait_for "[ \$(requests) -eq $i ]" 10 || rc=1
+		wait_for "[ \$(requests 5003) -eq $i ]" 10 || rc=1
 	done
 	tell a connect over "$(addr b)" 5003 && tell b accept over short && works over || rc=1
-	lose_nothing
+	# One after the other, so that it is known which is accepted.
+	in_host a nft 'flush chain ip f in;
+		add rule ip f in tcp sport 5003 tcp dport 40002 drop' || rc=1
 	for i in 1 2; do
 		told a "${seqs[i]}" && tell b accept "half-$i" short && works "half-$i" || rc=1
+		lose_nothing
 	done
 	counted b cookies "$cookies" && counted b levelled "$levelled" && return "$rc"
 }
@@ -200,6 +212,19 @@ check "b is ahead again" ahead b
 check "a is levelled by a SYN-ACK with a cookie" levels cookie-a a levelled
 check "there were cookies" counted b cookies 1
 in_host b sysctl -qw net.ipv4.tcp_syncookies=1
+
+check "b waits for data before it takes a connection" deferred
+in_host a distsnap group peers --id 9 --snap-max 1000
+check_fails "... no snapshot is complete" 3 "5004: node b did not record the receiver's end" \
+	in_host a distsnap take peers -o "$TEST_TMP/deferred" --store "$PEER_STORE" \
+	--timeout 15000 --expect a/a,b/b --light
+in_host a distsnap group peers --id 9 --snap-max "$PEER_SNAP_MAX"
+check "... b takes it, with data" tell a send deferred 3000
+check "... and has it" tell b accept deferred defer
+check "... a snapshot of it is complete" snapshot deferred-2 --light
+check_equal "... 3000 bytes in flight" "$(flying deferred-2 a b)" 3000
+check "... it works" tell b recv deferred 3000
+check "... both ways" works deferred
 
 check "b's queue is full: it is levelled by the last ACK" overflow
 check "a link goes down and up again" flapped

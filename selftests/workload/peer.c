@@ -29,7 +29,8 @@
  *	some C N			what one recv() gives, at most N
  *	map C N				N bytes, mapped where they can be; how many were
  *	drain C				until the end of the stream
- *	set C OPTION N			rcvlowat, sndbuf, rcvbuf, nodelay, oobinline, peekoff
+ *	set C OPTION N			rcvlowat, sndbuf, rcvbuf, nodelay, oobinline, peekoff,
+ *					fastopen (queue of a listener), defer (accept)
  *	md5 C ADDR			signed, to and from there
  *	ulp C NAME			an upper layer protocol, as tls
  *	sockmap C			in a BPF map
@@ -404,6 +405,7 @@ static int do_set(struct job *j, struct conn *c)
 		{ "oobinline", SOL_SOCKET, SO_OOBINLINE },
 		{ "nodelay", IPPROTO_TCP, TCP_NODELAY },
 		{ "fastopen", IPPROTO_TCP, TCP_FASTOPEN },
+		{ "defer", IPPROTO_TCP, TCP_DEFER_ACCEPT },
 	};
 	unsigned int i;
 	int value;
