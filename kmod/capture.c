@@ -114,6 +114,16 @@ static void capture_queues(struct ds_member *m, struct ds_cut *cut, struct sock 
 		keep_queued(m, cut, DISTSNAP_ORIGIN_OFO, rb_to_skb(p));
 }
 
+/* An urgent byte that was read out of band is skipped only by the next read. */
+static u32 read_position(const struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+
+	return tp->copied_seq + (tp->urg_data == TCP_URG_READ &&
+				 tp->copied_seq == tp->urg_seq &&
+				 !sock_flag(sk, SOCK_URGINLINE));
+}
+
 static void capture_positions(struct ds_channel *ch, struct ds_cut *cut)
 {
 	const struct tcp_sock *tp = tcp_sk(ch->sk);
@@ -129,7 +139,7 @@ static void capture_positions(struct ds_channel *ch, struct ds_cut *cut)
 		       (u32)((u32)tp->bytes_acked - (tp->snd_una - ch->isn - 1));
 	cut->out_sent = cut->out_una + (u32)(tp->write_seq - tp->snd_una);
 	cut->in_next = tp->bytes_received;
-	cut->in_read = cut->in_next - (u32)(tp->rcv_nxt - tp->copied_seq);
+	cut->in_read = cut->in_next - (u32)(tp->rcv_nxt - read_position(ch->sk));
 	if (state & (TCPF_FIN_WAIT1 | TCPF_FIN_WAIT2 | TCPF_CLOSING | TCPF_LAST_ACK) ||
 	    (state == TCPF_CLOSE && ch->fin_out))
 		cut->flags |= DISTSNAP_CUT_FIN_OUT;
@@ -201,12 +211,24 @@ static bool capture_channel(struct ds_member *m, struct ds_channel *ch)
 
 	if (!ds_channel_lock_sock(ch))
 		return false;
+	/* The socket is another connection now: buried when all is observed again. */
+	if (ch->stale) {
+		ds_channel_unlock_sock(ch);
+		return true;
+	}
 	spin_lock(&m->lock);
 	if (cut->captured)
 		forget_queues(cut);
 	if (ch->unborn) {
 		ds_channel_identify(ch);
 		ds_cut_begin(cut, ch);
+	} else {
+		ds_channel_recheck(ch);
+	}
+	if (ch->peer == DISTSNAP_PEER_UNSUPPORTED) {
+		cut->peer = ch->peer;
+		ds_record_settled(cut->rec, cut, true, 0);
+		ds_record_settled(cut->rec, cut, false, 0);
 	}
 	capture_positions(ch, cut);
 	if (ds_channel_waits_for_peer(ch)) {

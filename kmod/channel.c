@@ -211,6 +211,7 @@ struct ds_channel *ds_channel_new(struct ds_member *m, struct sock *sk, int stat
 
 	if (!ch) {
 		ds_count(m->group->dn, births_missed);
+		atomic_inc(&m->births_missed);
 		return NULL;
 	}
 	init(ch, m, sk, state);
@@ -363,6 +364,24 @@ void ds_channel_born(struct ds_channel *ch)
 }
 
 /**
+ * ds_channel_replaced() - the socket connects or listens once more
+ * @ch: what it was before
+ *
+ * Nobody finds it any more; the tick buries it.
+ *
+ * Context: process, the socket's lock.
+ */
+void ds_channel_replaced(struct ds_channel *ch)
+{
+	spin_lock_bh(&table_lock);
+	hlist_del_init_rcu(&ch->hash);
+	spin_unlock_bh(&table_lock);
+	ch->room = false;		/* connect() has forgotten it */
+	WRITE_ONCE(ch->stale, true);
+	ds_group_wake(ch->member->group, 0);
+}
+
+/**
  * ds_channel_untrack() - the socket is no member's any more, or it is dead
  * @ch: the channel; its open cut, if any, must be settled already
  *
@@ -376,7 +395,7 @@ void ds_channel_untrack(struct ds_channel *ch)
 	lockdep_assert_held(&m->mutex);
 	ds_channel_unreserve(ch);
 	spin_lock_bh(&table_lock);
-	hlist_del_rcu(&ch->hash);
+	hlist_del_init_rcu(&ch->hash);
 	spin_unlock_bh(&table_lock);
 	spin_lock_bh(&m->lock);
 	tomb = ch->tomb;
@@ -465,17 +484,14 @@ bool ds_channel_speak(struct ds_channel *ch)
 	return true;
 }
 
-/* kTLS or a sockmap may have come since; context: process, member->mutex. */
+/* ds_channel_recheck() - kTLS or a sockmap may have come since; context: member->lock */
 void ds_channel_recheck(struct ds_channel *ch)
 {
-	struct ds_member *m = ch->member;
-
+	lockdep_assert_held(&ch->member->lock);
 	rcu_read_lock();
 	if (is_unsupported(ch)) {
-		spin_lock_bh(&m->lock);
 		ch->peer = DISTSNAP_PEER_UNSUPPORTED;
 		ch->probe_due = false;
-		spin_unlock_bh(&m->lock);
 	}
 	rcu_read_unlock();
 }

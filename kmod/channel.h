@@ -11,7 +11,8 @@
 
 /**
  * struct ds_channel - a tracked socket
- * @hash: by socket pointer, changed under the table's lock, read under RCU
+ * @hash: by socket pointer, changed under the table's lock, read under RCU; not
+ *	there once it is replaced
  * @node: in member->channels
  * @member: its member, a reference
  * @sk: the socket, a reference, so that its address is not reused; given up
@@ -117,6 +118,7 @@ u16 ds_channel_addresses(const struct sock *sk, struct in6_addr *here,
 void ds_channel_identify(struct ds_channel *ch);
 void ds_channel_ends(struct ds_channel *ch, int state);
 bool ds_channel_bury(struct ds_channel *ch);
+void ds_channel_replaced(struct ds_channel *ch);
 void ds_channel_untrack(struct ds_channel *ch);
 bool ds_channel_get_maybe_zero(struct ds_channel *ch);
 void ds_channel_put(struct ds_channel *ch);

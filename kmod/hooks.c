@@ -18,6 +18,7 @@
 #include "compat.h"
 #include "handshake.h"
 #include "hooks.h"
+#include "mutant.h"
 #include "reset.h"
 #include "segment.h"
 #include "stream.h"
@@ -54,17 +55,23 @@ static unsigned int untracked_in(struct ds_net *dn, const struct ds_seg *seg,
 /*
  * The connection that TCP will find; with a reference if @refcounted.  A request
  * that early demux has found may have become a connection while the segment waited.
+ * In the middle of that a lookup finds neither (inet_ehash_insert()); TCP then asks
+ * the request, which leads to the connection.
  */
 static struct sock *find_sock(const struct nf_hook_state *state,
 			      struct sk_buff *skb, const struct ds_seg *seg,
 			      bool *refcounted)
 {
+	struct sock *sk;
+
 	*refcounted = false;
 	if (skb->sk && skb->sk->sk_state != TCP_NEW_SYN_RECV)	/* early demux */
 		return skb->sk;
-	*refcounted = true;
-	return ds_find_established(state, skb, &seg->saddr, seg->sport, &seg->daddr,
-				   ntohs(seg->dport));
+	sk = skb->sk && ds_mutant(no_request) ? NULL :
+	     ds_find_established(state, skb, &seg->saddr, seg->sport, &seg->daddr,
+				 ntohs(seg->dport));
+	*refcounted = sk;
+	return sk || ds_mutant(no_request) ? sk : skb->sk;
 }
 
 static unsigned int hook_in(void *priv, struct sk_buff *skb,

@@ -23,10 +23,12 @@ static void begun(struct ds_net *dn, struct sock *sk, int state)
 	struct ds_member *m = ds_member_of_rcu(dn, task_tgid(current));
 	struct ds_channel *ch = ds_channel_find_rcu(sk);
 
-	if (ch && !READ_ONCE(ch->unborn))
-		WRITE_ONCE(ch->stale, true);
+	if (ch && READ_ONCE(ch->unborn))
+		return;
+	if (ch)
+		ds_channel_replaced(ch);
 	/* Not a part of an MPTCP socket, whose options leave no room for ours. */
-	else if (m && !ch && !inet_csk(sk)->icsk_ulp_ops)
+	if (m && !inet_csk(sk)->icsk_ulp_ops)
 		ds_channel_adopt(m, sk, state);
 }
 

@@ -41,6 +41,9 @@
  * @tombs: struct ds_cut, of connections that ended lately; @n_tombs; @mutex
  * @unseen: sockets of the member that cannot be recorded, at the last scan:
  *	MPTCP, closed with bytes unread, or of another namespace; @mutex
+ * @births_missed: connections that were not tracked from their beginning for lack of
+ *	memory, since the last record was finished
+ * @dead: the process has ended, and only connections of it are left; @mutex
  * @foreign: how many of its sockets are another member's; @shares: files or tables
  *	of it may have more users; both at the last scan; @mutex
  * @asking: the agent is asked for the local state of the epoch in @colour
@@ -80,6 +83,8 @@ struct ds_member {
 	bool asking;
 	u32 abort;
 	unsigned int unseen;
+	atomic_t births_missed;
+	bool dead;
 	unsigned int foreign;
 	bool shares;
 	int status;

@@ -203,9 +203,12 @@ static int pass(struct ds_member *m, pid_t *stray)
  * @deadline: give up then
  * @rec: for the reasons
  *
+ * Of a process that has ended its connections may still be there, which send what it
+ * has written: there is nobody to park then.
+ *
  * Context: process, member->mutex.  Followed by ds_unpark() in any case.
  *
- * Return: 0, -ESRCH (it ended), -ETIMEDOUT, -ENOMEM; with a reason.
+ * Return: 0, -ETIMEDOUT, -ENOMEM, -ECANCELED; the first two with a reason.
  */
 int ds_park(struct ds_member *m, ktime_t deadline, struct ds_record *rec)
 {
@@ -223,6 +226,14 @@ int ds_park(struct ds_member *m, ktime_t deadline, struct ds_record *rec)
 		began = ktime_get();
 		arrivals = READ_ONCE(p->arrivals);
 		missing = pass(m, &stray);
+		if (missing == -ESRCH && ds_member_is_dead(m)) {
+			m->dead = true;
+			rec->flags |= DISTSNAP_F_ENDED;
+			missing = 0;
+		} else if (missing == -ESRCH) {
+			missing = 1;	/* its files may be open still */
+			stray = pid_nr(m->pid);
+		}
 		if (missing <= 0 || ds_member_given_up(m))
 			break;
 		if (ktime_after(ktime_get(), deadline)) {
@@ -237,9 +248,8 @@ int ds_park(struct ds_member *m, ktime_t deadline, struct ds_record *rec)
 			ds_workers_pause(began);
 	}
 	if (missing < 0)
-		ds_reason_add(&rec->reasons, missing == -ESRCH ?
-			      "member %s: the process has ended" :
-			      "member %s: no memory to park its threads", m->name);
+		ds_reason_add(&rec->reasons, "member %s: no memory to park its threads",
+			      m->name);
 	return ds_member_given_up(m) ? -ECANCELED : missing;
 }
 
@@ -414,6 +424,8 @@ bool ds_park_complete(struct ds_member *m)
 	unsigned int bkt;
 	bool ok = false;
 
+	if (m->dead)
+		return true;
 	rcu_read_lock();
 	leader = pid_task(m->pid, PIDTYPE_TGID);
 	if (leader && !(READ_ONCE(leader->signal->flags) & SIGNAL_GROUP_EXIT)) {

@@ -252,8 +252,14 @@ void ds_record_detach(struct ds_member *m, enum distsnap_state state)
 {
 	struct ds_channel *ch;
 	struct ds_record *rec;
+	int missed;
 
 	lockdep_assert_held(&m->mutex);
+	missed = atomic_xchg(&m->births_missed, 0);
+	if (m->rec && missed)
+		ds_reason_add(&m->rec->reasons,
+			      "member %s: no memory to observe %d new connections",
+			      m->name, missed);
 	spin_lock_bh(&m->lock);
 	rec = m->rec;
 	m->rec = NULL;
@@ -396,8 +402,8 @@ struct ds_cut *ds_cut_create(struct ds_record *rec, struct ds_channel *ch)
 	cut = new_cut(ch, GFP_KERNEL);
 	if (!cut)
 		return NULL;
-	ds_channel_recheck(ch);
 	spin_lock_bh(&m->lock);
+	ds_channel_recheck(ch);
 	add_cut(rec, ch, cut);
 	spin_unlock_bh(&m->lock);
 	return cut;
@@ -493,6 +499,7 @@ void ds_cut_born(struct ds_record *rec, struct ds_channel *ch)
 	lockdep_assert_held(&m->lock);
 	if (!cut) {
 		ds_count(m->group->dn, births_missed);
+		atomic_inc(&m->births_missed);
 		return;
 	}
 	cut->flags = DISTSNAP_CUT_BORN;

@@ -68,7 +68,7 @@ struct ds_snap {
  * @snap: its snapshot
  * @member: id, @name and @pid say whose it is; the member may be gone
  * @state: enum distsnap_state; also read under member->lock
- * @flags: DISTSNAP_F_IMAGE
+ * @flags: DISTSNAP_F_IMAGE or DISTSNAP_F_ENDED, or neither
  * @pending: directions neither closed nor answered, and one while connections may
  *	still be born of handshakes that were under way; member->lock
  * @cuts: struct ds_cut

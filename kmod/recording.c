@@ -91,7 +91,7 @@ static int local_state(struct ds_member *m, struct ds_record *rec, ktime_t deadl
 	s64 left = ktime_us_delta(deadline, ktime_get());
 	int err = 0;
 
-	if (m->flags & DISTSNAP_F_LIGHT)
+	if (m->flags & DISTSNAP_F_LIGHT || m->dead)
 		return 0;
 	if (left <= 0) {
 		too_late(m, rec, "it was not parked and captured");

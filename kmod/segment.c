@@ -57,6 +57,9 @@ bool ds_seg_may_matter(const struct sk_buff *skb, int tcp)
 	return th && (th->rst || th->doff * 4 >= sizeof(*th) + DISTSNAP_OPT_LEN);
 }
 
+/* Beyond any marker: windows are smaller (RFC 7323, 2.3). */
+#define FAR_AWAY	(1U << 30)
+
 /* RFC 7323: the time stamp, wherever it stands in the options. */
 static void parse_tsval(struct ds_seg *seg, const u8 *o, unsigned int len)
 {
@@ -129,7 +132,10 @@ bool ds_seg_parse(struct sk_buff *skb, u8 pf, int tcp, struct ds_seg *seg)
 	seg->is_ack = th->ack;
 	seg->end = seg->seq + seg->payload + seg->syn + seg->fin;
 	seg->reach = seg->end;
-	if (th->urg && ds_seq_after(seg->seq + ntohs(th->urg_ptr), seg->reach))
+	/* TCP writes 0xffff for what is farther away, and nobody knows how far. */
+	if (th->urg && th->urg_ptr == htons(U16_MAX))
+		seg->reach = seg->seq + FAR_AWAY;
+	else if (th->urg && ds_seq_after(seg->seq + ntohs(th->urg_ptr), seg->reach))
 		seg->reach = seg->seq + ntohs(th->urg_ptr);
 
 	opts = (const u8 *)(th + 1);

@@ -20,7 +20,8 @@ struct ds_net;
  * @payload: bytes of data
  * @seq: of the first byte
  * @end: behind the last byte and FIN
- * @reach: behind the last byte, FIN and urgent byte: what decides its colour
+ * @reach: behind the last byte, FIN and urgent byte: what decides its colour; not to
+ *	be taken for a position
  * @ack: acknowledgment number
  * @has_opt: @opt is valid
  * @bad_opt: errno of an option that is not

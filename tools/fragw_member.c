@@ -292,7 +292,7 @@ static void put_core(struct member *m, const struct image *img,
 			       strerror(-err));
 	} else if (m->r->flags & DISTSNAP_F_IMAGE) {
 		broken(m, "its memory image is lost", "the agent that copied it has ended");
-	} else if (!m->job->light) {
+	} else if (!m->job->light && !(m->r->flags & DISTSNAP_F_ENDED)) {
 		broken(m, "no memory image", "no agent was there to copy it");
 	}
 	snprintf(path, sizeof(path), "%s/core", m->dir);

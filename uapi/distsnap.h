@@ -240,6 +240,7 @@ enum distsnap_state {
 #define DISTSNAP_F_LIGHT	0x1	/* without memory images */
 #define DISTSNAP_F_INITIATOR	0x2	/* started by a take on this node */
 #define DISTSNAP_F_IMAGE	0x4	/* the agent recorded the local state */
+#define DISTSNAP_F_ENDED	0x8	/* there is none: only connections are left */
 
 enum distsnap_peer {
 	DISTSNAP_PEER_UNKNOWN,		/* probing */
