@@ -36,6 +36,22 @@ orphan()
 	lose b "$NOSYN" && tell a send orphan "$1" && tell a close orphan
 }
 
+# A process that ends with 5000 bytes that have not left: its connection sends them.
+exits()
+{
+	local recorded
+
+	peer_start a gone && tell gone connect exit "$(addr b)" 5000 && tell b accept exit l &&
+		peer_join a gone && peers_known 3 || return 1
+	lose b "$NOSYN" && tell gone send exit 5000 || return 1
+	kill -KILL "${PEER_PID[gone]}" && wait_for '! kill -0 "${PEER_PID[gone]}"' 10 &&
+		wait_for "[[ \$(states a) == *FIN-WAIT-1* ]]" 10 || return 1
+	recorded=$(counter a recorded)
+	{ wait_for "[ \$(counter a recorded) -ge $((recorded + 2)) ]" 20 && lose_nothing; } &
+	snapshot exit && grep '^a/gone .* b/b .* 5000$' "$TEST_TMP/exit.channels" &&
+		tell b drain exit && tell b close exit
+}
+
 # states HOST: how many connections are in which state, there
 states()
 {
@@ -70,6 +86,8 @@ check "a snapshot that has them" snapshot orphan --light
 check_equal "5000 bytes in flight" "$(flying orphan a b)" 5000
 check "b reads them" tell b drain orphan
 check "b closes" tell b close orphan
+
+check "a process ends, with 5000 bytes that have not left" exits
 
 check "b sends something" tell b send quiet 700
 check "a has not read it" tell a send quiet 300

@@ -142,6 +142,33 @@ nobody()
 		told_failed a 'reset by peer'
 }
 
+# b closes, and records while its FIN is on its way: what a sends meanwhile nobody
+# receives, and the reset for it comes behind the FIN and bears the number before it
+# (tcp_reset_check()).
+behind_fin()
+{
+	local levelled rc
+
+	CASE=fin
+	levelled=$(counter a levelled)
+	netem a delay "$SLOWLY"
+	lose a 'tcp flags & (fin|rst) == 0' && tell b close fin || return 1
+	during crosses_fin
+	rc=$?
+	netem_all delay 2ms
+	[ "$rc" -eq 0 ] && in_flight a b 50
+}
+
+crosses_fin()
+{
+	local rc
+
+	meanwhile a send fin 50 && wait_for "counted a levelled $levelled" 20
+	rc=$?
+	lose_nothing
+	return "$rc"
+}
+
 # refused NAME ADDR: b is ahead, and refuses a connection: that is news of b as any other
 refused()
 {
@@ -173,6 +200,10 @@ check "another connection" connected nobody "$(addr b)"
 check "they know each other" peers_known 1
 check "a red reset from nobody" nobody
 check "a closes it" tell a close nobody
+check "another connection" connected fin "$(addr b)"
+check "they know each other" peers_known 1
+check "a red reset behind a FIN" behind_fin
+check "a closes it" tell a close fin
 check "a red refusal" refused none "$(addr b)"
 check "a red refusal over IPv6" refused none6 "$(addr6 b)"
 

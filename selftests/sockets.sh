@@ -79,9 +79,10 @@ waiting()
 # Out of band and in: the byte is in the stream, and it is not read as the others.
 urgent()
 {
-	tell b set inline oobinline 1 && tell a send urgent 100 &&
+	tell b set inline oobinline 1 && tell a urgent urgent 100 &&
 		tell a urgent inline 50 && caught urgent 150 &&
-		tell b recv urgent 100 && tell b recv inline 50
+		tell b recv urgent 99 && tell b oob urgent && tell b recv inline 50 &&
+		caught oob 0 && tell a send urgent 1 && tell b recv urgent 1
 }
 
 # Pages that are not TCP's own.

@@ -40,6 +40,7 @@ table="
 	no_tombs		storm
 	no_outsiders		owners
 	no_crossing		crossing
+	no_request		handshake
 	tag_signed		truth
 	bare_reset		resets
 	pass_reset		snapshot_test

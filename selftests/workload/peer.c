@@ -14,6 +14,7 @@
  *	accept C L			a connection, C for short, from its queue
  *	connect C ADDR PORT [LOCAL [ISN]]
  *					from a port, with an initial sequence number
+ *	reconnect C ADDR PORT		the same socket, once more
  *	send C N			N bytes in one call; splice, sendfile and pipe
  *	splice C N			the same in other ways; urgent with the last of
  *	sendfile C N			them out of band, zerocopy without copying
@@ -27,6 +28,7 @@
  *	peek C N
  *	waitall C N
  *	some C N			what one recv() gives, at most N
+ *	oob C				the next byte, out of band
  *	map C N				N bytes, mapped where they can be; how many were
  *	drain C				until the end of the stream
  *	set C OPTION N			rcvlowat, sndbuf, rcvbuf, nodelay, oobinline, peekoff,
@@ -372,6 +374,18 @@ static int do_recv(struct job *j, struct conn *c, size_t n, int to_end)
 	       failed(j, "%s: %lld of %zu bytes", how, j->value, n);
 }
 
+static int do_oob(struct job *j, struct conn *c)
+{
+	unsigned char byte;
+
+	if (recv(c->fd, &byte, 1, MSG_OOB) != 1)
+		return failed_call(j, "oob");
+	if (check(j, c, &byte, 1))
+		return -1;
+	c->rx++;
+	return 0;
+}
+
 static int do_map(struct job *j, struct conn *c)
 {
 	static __thread unsigned char buf[CHUNK];
@@ -541,6 +555,22 @@ static int do_sockmap(struct job *j, struct conn *c)
 	       failed_call(j, "sockmap") : 0;
 }
 
+static int do_reconnect(struct job *j, struct conn *c)
+{
+	const struct sockaddr none = { .sa_family = AF_UNSPEC };
+	struct sockaddr_storage addr;
+	socklen_t len;
+
+	if (parse_address(j, &addr, &len))
+		return -1;
+	if (connect(c->fd, &none, sizeof(none)) ||
+	    connect(c->fd, (struct sockaddr *)&addr, len))
+		return failed_call(j, "reconnect");
+	c->tx = 0;
+	c->rx = 0;
+	return set_keys(j, c);
+}
+
 static int do_shut(struct job *j, struct conn *c)
 {
 	return shutdown(c->fd, SHUT_WR) ? failed_call(j, "shut") : 0;
@@ -558,6 +588,7 @@ static int do_it(struct job *j)
 		int (*run)(struct job *j, struct conn *c);
 	} others[] = {
 		{ "crumbs", do_crumbs }, { "fill", do_fill }, { "set", do_set }, { "shut", do_shut },
+		{ "oob", do_oob }, { "reconnect", do_reconnect },
 		{ "close", do_close }, { "reset", do_close }, { "dup", do_dup },
 		{ "fork", do_fork }, { "reap", do_reap }, { "away", do_away },
 		{ "back", do_back }, { "give", do_give }, { "ring", do_ring },
