@@ -211,14 +211,15 @@ static bool capture_channel(struct ds_member *m, struct ds_channel *ch)
 
 	if (!ds_channel_lock_sock(ch))
 		return false;
-	/* The socket is another connection now: buried when all is observed again. */
-	if (ch->stale) {
-		ds_channel_unlock_sock(ch);
-		return true;
-	}
 	spin_lock(&m->lock);
 	if (cut->captured)
 		forget_queues(cut);
+	/* The socket is another connection now: buried when all is observed again. */
+	if (ch->stale) {
+		spin_unlock(&m->lock);
+		ds_channel_unlock_sock(ch);
+		return true;
+	}
 	if (ch->unborn) {
 		ds_channel_identify(ch);
 		ds_cut_begin(cut, ch);
@@ -227,6 +228,8 @@ static bool capture_channel(struct ds_member *m, struct ds_channel *ch)
 	}
 	if (ch->peer == DISTSNAP_PEER_UNSUPPORTED) {
 		cut->peer = ch->peer;
+		if (ch->ends.out_epoch == m->colour.current_epoch)
+			ds_disarm(&ch->ends);
 		ds_record_settled(cut->rec, cut, true, 0);
 		ds_record_settled(cut->rec, cut, false, 0);
 	}
@@ -326,7 +329,7 @@ int ds_capture(struct ds_member *m, struct ds_record *rec, ktime_t deadline)
 	spin_lock_bh(&m->lock);
 	/* None is born while the member is recorded; but it must not be missed. */
 	list_for_each_entry(ch, &m->channels, node)
-		fresh |= !ch->cut || (ch->cut->unborn && !ch->unborn);
+		fresh |= !ch->cut || ch->stale || (ch->cut->unborn && !ch->unborn);
 	if (fresh) {
 		spin_unlock_bh(&m->lock);
 		return -EAGAIN;

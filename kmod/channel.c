@@ -348,6 +348,7 @@ void ds_channel_born(struct ds_channel *ch)
 	ds_channel_identify(ch);
 	derive_isns(ch, !ch->unborn);
 	ch->unborn = false;
+	ch->reset_in = false;		/* an earlier try */
 	if (ch->peer == DISTSNAP_PEER_CONNECTING) {
 		ds_count(m->group->dn, births_unseen);
 		ch->peer = DISTSNAP_PEER_EXTERNAL;
@@ -605,10 +606,10 @@ bool ds_channel_bury(struct ds_channel *ch)
 			ds_count(m->group->dn, gone);
 		ds_record_settled(cut->rec, cut, true, DISTSNAP_CUT_GONE);
 		ds_record_settled(cut->rec, cut, false, DISTSNAP_CUT_GONE);
-		if (tomb && !cut->captured) {
-			ch->cut = NULL;
-			ds_cut_remove(cut);
-		}
+	}
+	if (cut && tomb && !cut->captured) {
+		ch->cut = NULL;
+		ds_cut_remove(cut);
 	}
 	spin_unlock_bh(&m->lock);
 	if (tomb)

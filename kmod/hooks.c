@@ -44,8 +44,8 @@ static unsigned int untracked_in(struct ds_net *dn, const struct ds_seg *seg,
 	ds_count(dn, opt_untracked);
 	if (!connected || !ds_group_want_scan(g))
 		return NF_ACCEPT;
-	if (seg->rst || (seg->opt.flags & DISTSNAP_OPT_MARKER &&
-			 ds_seq_after(seg->reach, seg->opt.anchor))) {
+	if (seg->opt.flags & DISTSNAP_OPT_MARKER &&
+	    ds_seq_after(seg->reach, seg->opt.anchor)) {
 		ds_count(dn, red_untracked);
 		return NF_DROP;
 	}
@@ -105,6 +105,9 @@ static unsigned int hook_in(void *priv, struct sk_buff *skb,
 		ch = ds_channel_find_rcu(sk);
 	else if (sk && sk->sk_state == TCP_NEW_SYN_RECV)
 		ch = ds_channel_find_rcu(inet_reqsk(sk)->rsk_listener);
+	/* It has just begun to listen, or stopped. */
+	if (ch && ch->listening == connected)
+		ch = NULL;
 	if (ch && !ch->listening && ds_reset_is_nobodys(&seg))
 		verdict = ds_reset_in(ch, skb, &seg, state);
 	else if (ch && ch->listening)
@@ -127,8 +130,10 @@ static unsigned int hook_in(void *priv, struct sk_buff *skb,
  * May a segment of this socket have something to say?  Those that TCP sends on its own
  * have no socket, or one that only sends (ip_send_unicast_reply()) and is never open.
  */
-static bool speaks(struct ds_net *dn, const struct sock *sk, struct ds_channel **ch)
+static bool speaks(struct ds_net *dn, const struct sk_buff *skb, struct ds_channel **ch)
 {
+	const struct sock *sk = skb->sk;
+
 	*ch = NULL;
 	if (!sk || sk->sk_state == TCP_NEW_SYN_RECV)
 		return true;
@@ -136,7 +141,7 @@ static bool speaks(struct ds_net *dn, const struct sock *sk, struct ds_channel *
 	    (!atomic_read(&dn->active) &&
 	     !((1 << sk->sk_state) & (TCPF_SYN_SENT | TCPF_SYN_RECV | TCPF_CLOSE))))
 		return false;
-	*ch = ds_channel_find_rcu(sk);
+	*ch = ds_queue_channel(skb) ?: ds_channel_find_rcu(sk);
 	return *ch ? !(*ch)->listening : sk->sk_state == TCP_CLOSE;
 }
 
@@ -149,7 +154,7 @@ static unsigned int hook_out(void *priv, struct sk_buff *skb,
 	struct ds_seg seg;
 	int tcp;
 
-	if (!speaks(dn, sk, &ch))
+	if (!speaks(dn, skb, &ch))
 		return NF_ACCEPT;
 	tcp = ds_seg_tcp_offset(skb, state->pf);
 	if (!tcp || !ds_seg_parse(skb, state->pf, tcp, &seg))

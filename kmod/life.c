@@ -23,8 +23,8 @@ static void begun(struct ds_net *dn, struct sock *sk, int state)
 	struct ds_member *m = ds_member_of_rcu(dn, task_tgid(current));
 	struct ds_channel *ch = ds_channel_find_rcu(sk);
 
-	if (ch && READ_ONCE(ch->unborn))
-		return;
+	if (ch && READ_ONCE(ch->unborn) && state == TCP_SYN_SENT)
+		return;			/* once more */
 	if (ch)
 		ds_channel_replaced(ch);
 	/* Not a part of an MPTCP socket, whose options leave no room for ours. */

@@ -11,6 +11,9 @@
 #include "objects.h"
 #include "queue.h"
 
+/* What this processor lets out of a gate, with BH off. */
+static DEFINE_PER_CPU(struct ds_stolen *, going_out);
+
 void ds_queue_init(struct ds_queue *q, enum ds_queue_kind kind)
 {
 	INIT_LIST_HEAD(&q->waiting);
@@ -105,6 +108,23 @@ bool ds_queue_must_follow(const struct ds_queue *q, const struct ds_channel *ch,
 	return ch->behind[q->kind] && skb != q->reentering;
 }
 
+/**
+ * ds_queue_channel() - whose was a segment that comes from a gate?
+ * @skb: at LOCAL_OUT
+ *
+ * The socket may be connected anew meanwhile, and have another channel.
+ *
+ * Context: BH off when @skb comes from a gate.
+ *
+ * Return: its channel; NULL when it comes from TCP.
+ */
+struct ds_channel *ds_queue_channel(const struct sk_buff *skb)
+{
+	struct ds_stolen *s = this_cpu_read(going_out);
+
+	return s && s->skb == skb ? s->ch : NULL;
+}
+
 static void release(struct ds_stolen *s)
 {
 	if (s->state.in)
@@ -159,7 +179,10 @@ void ds_queue_drain(struct ds_member *m, struct ds_queue *q)
 		unaccount(q, s);
 		q->reentering = s->skb;
 		spin_unlock(&m->lock);	/* BH stays off: one softirq's worth */
+		if (q->kind == DS_GATE)
+			__this_cpu_write(going_out, s);
 		ds_hooks_reenter(s->skb, &s->state);
+		__this_cpu_write(going_out, NULL);
 		release(s);
 		spin_lock(&m->lock);
 		q->reentering = NULL;

@@ -54,6 +54,7 @@ unsigned int ds_queue_steal(struct ds_queue *q, struct ds_channel *ch,
 			    struct sk_buff *skb, const struct nf_hook_state *state);
 bool ds_queue_must_follow(const struct ds_queue *q, const struct ds_channel *ch,
 			  const struct sk_buff *skb);
+struct ds_channel *ds_queue_channel(const struct sk_buff *skb);
 void ds_queue_release(struct ds_queue *q);
 void ds_queue_drain(struct ds_member *m, struct ds_queue *q);
 void ds_queue_flush(struct ds_member *m, struct ds_queue *q,

@@ -208,6 +208,11 @@ unsigned int ds_stream_in(struct ds_channel *ch, struct sk_buff *skb,
 		verdict = ds_queue_steal(&m->hold, ch, skb, state);
 		goto out;
 	}
+	/* It will be repeated when we can skip. */
+	if (trust == DS_TRUSTED_SKIP && m->colour.phase != DS_IDLE) {
+		verdict = NF_DROP;
+		goto out;
+	}
 	if (trust == DS_TRUSTED_SKIP)
 		ds_skip(&m->colour, seg->opt.epoch);
 	if (trust >= DS_TRUSTED_SKIP)
