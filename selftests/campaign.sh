@@ -45,28 +45,65 @@ set_mtu()
 	local h
 
 	for h in "${HOSTS[@]}"; do
-		ip -n net link set "to-$h" mtu "$1"
-		ip -n "$h" link set eth0 mtu "$1"
+		ip -n net link set "to-$h" mtu "$1" && ip -n "$h" link set eth0 mtu "$1" ||
+			return 1
 	done
 }
 
-# shake: another network every half second or so, until the campaign is over
+# shake_once: another network, of a kind that is left in KIND
+shake_once()
+{
+	local h mtu
+
+	h=$(one_of "${HOSTS[@]}")
+	case $((RANDOM % 5)) in
+	0|1)
+		KIND=faults
+		netem "$h" delay "$(one_of 0ms 2ms 10ms)" "$(one_of 0ms 2ms)" \
+			loss "$(one_of 0 1 3)%" duplicate "$(one_of 0 1)%"
+		;;
+	2)
+		KIND=reordering
+		netem "$h" delay 5ms 2ms reorder "$(one_of 2 10)%"
+		;;
+	3)
+		KIND=offloads
+		in_host "$h" ethtool -K eth0 tso "$(one_of on off)" gso "$(one_of on off)" \
+			gro "$(one_of on off)"
+		;;
+	4)
+		mtu=$(one_of 1280 1500 9000 65535)
+		KIND=mtu
+		[ "$mtu" -le 1500 ] || KIND=mtu_jumbo
+		set_mtu "$mtu"
+		;;
+	esac
+}
+
+# shake: so every half second or so, until the campaign is over
 shake()
 {
-	local h
-
+	printf 'count %s 0\n' faults reordering offloads mtu mtu_jumbo \
+		> "$TEST_TMP/talk-network.log"
 	while [ ! -e "$TEST_TMP/enough" ]; do
-		h=$(one_of "${HOSTS[@]}")
-		case $((RANDOM % 5)) in
-		0|1) netem "$h" delay "$(one_of 0ms 2ms 10ms)" "$(one_of 0ms 2ms)" \
-			loss "$(one_of 0 1 3)%" duplicate "$(one_of 0 1)%" ;;
-		2) netem "$h" delay 5ms 2ms reorder "$(one_of 2 10)%" ;;
-		3) in_host "$h" ethtool -K eth0 tso "$(one_of on off)" gso "$(one_of on off)" \
-			gro "$(one_of on off)" ;;
-		4) set_mtu "$(one_of 1280 1500 9000 65535)" ;;
-		esac
+		shake_once && echo "count $KIND 1" >> "$TEST_TMP/talk-network.log"
 		nap "0.$((RANDOM % 8 + 1))"
 	done > "$TEST_TMP/shake.log" 2>&1
+}
+
+# explain: what was wrong with a snapshot, and what both ends recorded of the first
+# channel that is named
+explain()
+{
+	local line port snap
+
+	while read -r line; do
+		echo "$line"
+		snap=${line%%:*}
+		distsnap show "$snap" | head -n 12
+		port=$(grep -oE ':[0-9]+ -> ' <<< "$line" | grep -oE '[0-9]+')
+		grep -H -B 3 -A 40 ":$port\"" "$snap"/nodes/*/fragment.json | cut -c 1-200
+	done | head -n 400 >&3
 }
 
 # audit: adds up what is in that directory, and deletes it
@@ -81,7 +118,7 @@ audit()
 		/: incomplete: / { incomplete++ }
 		END { print exact + inexact + incomplete, inexact + 0, incomplete + 0, n + 0 }' \
 		"$TEST_TMP/audit.out")
-	grep -v ': exact, ' "$TEST_TMP/audit.out" | head -n 5
+	grep -v ': exact, ' "$TEST_TMP/audit.out" | head -n 2 | explain
 	# shellcheck disable=SC2086	# four numbers
 	set -- $sum
 	taken=$((taken + $1))
@@ -173,6 +210,7 @@ check "$SNAPS snapshots are exact" campaign
 check "the talkers have noticed nothing" talks_stop
 situations
 check_equal "every situation has come up" "$NEVER" ""
+check_equal "every birth was seen" "$(sum_of births_unseen) $(sum_of births_missed)" "0 0"
 say "situations:$SITUATIONS"
 say "campaign: kernel $(uname -r | cut -d. -f1-2) seed $SEED: $taken snapshots, $inexact inexact, $incomplete incomplete, bytes=$bytes"
 

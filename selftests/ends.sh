@@ -52,6 +52,15 @@ exits()
 		tell b drain exit && tell b close exit
 }
 
+# A connection that b has not accepted yet, and bytes for it.
+waits()
+{
+	tell a connect waits "$(addr b)" 5000 && tell a send waits 3000 &&
+		wait_for "in_host b ss -Htn state established | grep -q '^3000 '" 10 &&
+		snapshot waits --light && [ "$(flying waits a b)" -eq 3000 ] &&
+		tell b accept waits l && tell b recv waits 3000 && works waits
+}
+
 # states HOST: how many connections are in which state, there
 states()
 {
@@ -88,6 +97,8 @@ check "b reads them" tell b drain orphan
 check "b closes" tell b close orphan
 
 check "a process ends, with 5000 bytes that have not left" exits
+
+check "bytes before anybody accepts" waits
 
 check "b sends something" tell b send quiet 700
 check "a has not read it" tell a send quiet 300

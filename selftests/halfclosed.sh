@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Connections on their way to the end: a FIN sent, received, behind bytes that
-# nobody has read, behind bytes that do not fit the window, and from both ends with
-# bytes unread, when TCP is done with the sockets.
+# nobody has read, behind bytes that do not fit the window, one of two lost, and from
+# both ends with bytes unread, when TCP is done with the sockets.
 #
 # timeout: 120
 #
@@ -12,12 +12,16 @@
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.sh"
 # shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/workload/chaos.sh"
+# shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/workload/peers.sh"
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/workload/losses.sh"
 
 connections()
 {
 	tell b listen l "$(addr b)" 5000 || return 1
-	for c in plain unread window both; do
+	for c in plain unread window both closing last; do
 		connected "$c" "$(addr b)" || return 1
 	done
 }
@@ -47,6 +51,30 @@ states()
 		sort | xargs
 }
 
+# Both have closed, and a's FIN is lost, which b's does not acknowledge.
+closing()
+{
+	lose b 'tcp flags & fin == fin' && tell a send closing 300 && tell a shut closing &&
+		tell b send closing 200 && tell b shut closing &&
+		wait_for "[[ \$(states a) == *CLOSING* ]]" 10 && snapshot closing --light &&
+		[[ $(states a) == *CLOSING* ]] || return 1
+	lose_nothing && [ "$(flying closing a b)" -eq 300 ] &&
+		[ "$(flying closing b a)" -eq 200 ] && tell b drain closing &&
+		tell a drain closing && tell a close closing && tell b close closing
+}
+
+# b has closed as well, and its FIN is lost.
+last_ack()
+{
+	tell a send last 300 && tell a shut last && tell b recv last 300 &&
+		wait_for "[[ \$(states b) == *CLOSE-WAIT* ]]" 10 &&
+		lose a 'tcp flags & fin == fin' && tell b send last 200 && tell b close last &&
+		wait_for "[[ \$(states b) == *LAST-ACK* ]]" 10 && snapshot last --light &&
+		[[ $(states b) == *LAST-ACK* ]] || return 1
+	lose_nothing && [ "$(flying last a b)" -eq 0 ] && [ "$(flying last b a)" -eq 200 ] &&
+		tell a drain last && tell a close last
+}
+
 # flies NAME BYTES C: that many from a to b
 flies()
 {
@@ -69,9 +97,12 @@ netem_all delay 5ms 1ms loss 1%
 check "peers start" peers_start
 check "connections" connections
 check "peers join" peers_join
-check "they know each other" peers_known 4
+check "they know each other" peers_known 6
+check "filters" filters
 check "snapshot of open ones" snapshot open --light
 check_equal "nothing in flight" "$(flying open a b)" 0
+check "snapshot of one in CLOSING" closing
+check "snapshot of one in LAST-ACK" last_ack
 check "halves are closed" halves
 check "b knows of a FIN or more" wait_for "[[ \$(states b) == *CLOSE-WAIT* ]]" 10
 say "a: $(states a); b: $(states b)"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * peer-audit SEED [--sum] SNAP...: are the bytes in flight between peers as they were
- * sent?  Prints each channel: its ends, the positions received and sent, and the
+ * sent, and is no connection a stranger's?  Prints each channel: its ends, the positions received and sent, and the
  * bytes; or with --sum a line for each snapshot.
  * Exit status: 0 yes, 1 no, 2 usage, 3 a snapshot is incomplete.
  */
@@ -65,6 +65,8 @@ int main(int argc, char **argv)
 		if (ret)
 			printf("%s: %s: %s\n", argv[i],
 			       ret == SNAP_INCOMPLETE ? "incomplete" : "cannot be read", w.text);
+		else if (snap_alone(&s, &w))
+			ret = !!printf("%s: INEXACT, %s\n", argv[i], w.text);
 		else
 			ret = audit(&s, strtoull(argv[1], NULL, 10), sum);
 		if (ret && status != 1)

@@ -180,6 +180,18 @@ refused()
 		counted a levelled "$levelled" && [ "$(epoch a)" -eq "$(epoch b)" ]
 }
 
+# strangers are refused as ever, whatever the refusal shows
+strangers()
+{
+	local to
+
+	peer_start a stranger || return 1
+	for to in "$(addr b)" "$(addr a)" 127.0.0.1; do
+		tell_on stranger connect "$to" "$to" 5002 &&
+			told_failed stranger refused || return 1
+	done
+}
+
 topology 2
 netem_all delay 2ms
 check "peers start" peers_start
@@ -206,5 +218,7 @@ check "a red reset behind a FIN" behind_fin
 check "a closes it" tell a close fin
 check "a red refusal" refused none "$(addr b)"
 check "a red refusal over IPv6" refused none6 "$(addr6 b)"
+
+check "a stranger is refused as well" strangers
 
 done_testing

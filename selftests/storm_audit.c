@@ -91,7 +91,7 @@ int main(int argc, char **argv)
 		int ret = snap_open(&s, argv[i], &w);
 
 		if (!ret)
-			ret = audit(&s, &exe, &w);
+			ret = snap_alone(&s, &w) ?: audit(&s, &exe, &w);
 		if (ret < 0)
 			printf("%s: %s\n", argv[i], w.text);
 		if (ret)

@@ -44,7 +44,7 @@ while_busy()
 	load && banks_join || return 1
 	takes_start a "$@"
 	takes_start b "$@"
-	wait_for 'counted c recorded 2' 20 || return 1
+	wait_for 'counted c recorded 2' 40 || return 1
 	shortly
 	unload && agents_end
 }

@@ -8,7 +8,8 @@
  *
  * largest is the longest IP packet.  red counts segments with data beyond an
  * anchor that their direction has announced, while its marker was not answered
- * yet; bare_red is how many of these did not say so.
+ * yet; bare_red is how many of these did not say so, and how many markers came
+ * behind bytes beyond their anchor that had not said so.
  */
 #include <arpa/inet.h>
 #include <netinet/ip.h>
@@ -31,7 +32,8 @@ struct flow {
 	uint8_t saddr[16], daddr[16];
 	uint16_t sport, dport;
 	uint32_t epoch, anchor, answered;
-	bool marking;
+	uint32_t bare;			/* behind the last byte that came without a marker */
+	bool marking, has_bare;
 };
 
 static struct flow flows[FLOWS_MAX];
@@ -145,6 +147,8 @@ static void segment(const uint8_t *p, unsigned int len)
 	end = ntohl(tcp.seq) + total - hdr - tcp.doff * 4 + tcp.fin;
 	/* One that comes late, behind its answer, announces nothing. */
 	if (opt && opt[4] & DISTSNAP_OPT_MARKER && be32(opt + 8) != f->answered) {
+		count.bare_red += (int32_t)(be32(opt + 8) - f->epoch) > 0 && f->has_bare &&
+				  (int32_t)(f->bare - be32(opt + 12)) > 0;
 		f->marking = true;
 		f->epoch = be32(opt + 8);
 		f->anchor = be32(opt + 12);
@@ -152,6 +156,11 @@ static void segment(const uint8_t *p, unsigned int len)
 	if (f->marking && end != ntohl(tcp.seq) && (int32_t)(end - f->anchor) > 0) {
 		count.red++;
 		count.bare_red += !opt || !(opt[4] & DISTSNAP_OPT_MARKER);
+	}
+	if (!(opt && opt[4] & DISTSNAP_OPT_MARKER) && end != ntohl(tcp.seq) && !tcp.syn &&
+	    (!f->has_bare || (int32_t)(end - f->bare) > 0)) {
+		f->bare = end;
+		f->has_bare = true;
 	}
 	/* The sender may stop as soon as it sees the answer. */
 	if (opt && opt[4] & (DISTSNAP_OPT_ACK | DISTSNAP_OPT_NAK) &&

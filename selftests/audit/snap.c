@@ -125,6 +125,19 @@ int snap_open(struct snap *s, const char *path, struct why *w)
 	return 0;
 }
 
+int snap_alone(const struct snap *s, struct why *w)
+{
+	json_t *list = json_object_get(s->manifest, "externals");
+	const char *local = "?", *remote = "?";
+
+	if (!json_array_size(list))
+		return 0;
+	json_unpack(json_array_get(list, 0), "{s:s, s:s}", "local", &local,
+		    "remote", &remote);
+	return why(w, "%zu connections are said to be a stranger's, the first %s - %s",
+		   json_array_size(list), local, remote);
+}
+
 void snap_close(struct snap *s)
 {
 	unsigned int i;

@@ -35,6 +35,8 @@ struct snap {
 
 /* 0, -1, or SNAP_INCOMPLETE when the manifest itself says so. */
 int snap_open(struct snap *s, const char *path, struct why *w);
+/* 0, or -1 when some connection is with nobody: where all are members that is wrong. */
+int snap_alone(const struct snap *s, struct why *w);
 void snap_close(struct snap *s);
 
 #endif

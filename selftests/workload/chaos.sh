@@ -18,7 +18,7 @@ takes_start()
 	shift
 
 	spawn "$h" "take-$h" distsnap take bank --store "$BANK_STORE" \
-		-o "$TEST_TMP/takes.$h" --timeout 3000 --every 1 --keep 1 "$@"
+		-o "$TEST_TMP/takes.$h" --timeout "${DEBUG_KERNEL:+2}3000" --every 1 --keep 1 "$@"
 	TAKES+=("$LAST_PID")
 }
 
