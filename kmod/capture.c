@@ -356,7 +356,7 @@ void ds_capture_undo(struct ds_member *m)
  * ds_log() - keep a clone of an incoming segment
  * @m: the member
  * @cut: its cut, logging
- * @skb: at LOCAL_IN, its checksum is right
+ * @skb: at LOCAL_IN, its checksum is right; NULL when there was no memory to copy it
  * @seg: its headers
  *
  * From the trigger until the channel's marker is in.  What TCP will drop as a
@@ -373,7 +373,7 @@ void ds_log(struct ds_member *m, struct ds_cut *cut, struct sk_buff *skb,
 	lockdep_assert_held(&m->lock);
 	if (cut->captured && !ds_seq_after(seg->end, cut->rcv_nxt))
 		return;
-	c = keep(skb, false);
+	c = skb ? keep(skb, false) : NULL;
 	if (c && !charge(m, cut, c)) {
 		kfree_skb(c);
 		c = NULL;

@@ -206,15 +206,41 @@ void ds_handshake_accepted(struct sock *sk)
 		give_birth(lis->member, sk, NULL);
 }
 
+/*
+ * What comes with this segment is logged when TCP has it, and perhaps acknowledged,
+ * so that the peer's marker may be here before: the record must not be finished.
+ * Context: member->lock.  Returns the epoch of the record, 0 when there is none.
+ */
+static u32 log_begins(struct ds_member *m)
+{
+	u32 epoch = open_epoch(m);
+
+	if (epoch)
+		m->rec->pending++;
+	return epoch;
+}
+
+/* @ch: who has got the bytes, or NULL; @clone: NULL without memory */
+static void log_ends(struct ds_member *m, struct ds_channel *ch, u32 epoch,
+		     struct sk_buff *clone, const struct ds_seg *seg)
+{
+	lockdep_assert_held(&m->lock);
+	if (!epoch || !m->rec || m->rec->snap->epoch != epoch)
+		return;
+	if (ch && ch->cut && ch->cut->captured && ds_channel_waits_for_peer(ch))
+		ds_log(m, ch->cut, clone, seg);
+	if (!--m->rec->pending)
+		ds_group_wake(m->group, 0);
+}
+
 /* What was said and sent with the last segment of the handshake. */
-static void after_birth(struct birth *b, struct sk_buff *clone, u64 sent_us)
+static void after_birth(struct birth *b, u32 epoch, struct sk_buff *clone, u64 sent_us)
 {
 	struct ds_member *m = b->member;
 	struct ds_channel *ch = b->ch;
 
 	spin_lock_bh(&m->lock);
-	if (ch->cut && ch->cut->born && clone)
-		ds_log(m, ch->cut, clone, b->seg);
+	log_ends(m, ch, epoch, clone, b->seg);
 	if (b->trusted && b->seg->opt.flags & DISTSNAP_OPT_MARKER)
 		ds_stream_option(ch, b->seg);
 	if (m->late_births && sent_us && sent_us < m->published_us)
@@ -227,29 +253,28 @@ static void after_birth(struct birth *b, struct sk_buff *clone, u64 sent_us)
  * Another segment, on another processor, has completed the handshake before this
  * one, which TCP has given to the connection: it is to be logged as any other.
  */
-static void log_twin(struct ds_member *m, struct sk_buff *clone, const struct ds_seg *seg,
-		     const struct nf_hook_state *state)
+static void log_twin(struct ds_member *m, u32 epoch, struct sk_buff *clone,
+		     const struct ds_seg *seg, const struct nf_hook_state *state)
 {
-	struct sock *sk = ds_find_established(state, clone, &seg->saddr, seg->sport,
+	struct sock *sk = !clone ? NULL :
+			  ds_find_established(state, clone, &seg->saddr, seg->sport,
 					      &seg->daddr, ntohs(seg->dport));
 	struct ds_channel *ch = sk && sk_fullsock(sk) ? ds_channel_find_rcu(sk) : NULL;
 
-	if (ch && ch->member == m) {
-		spin_lock_bh(&m->lock);
-		if (ch->cut && ch->cut->logging)
-			ds_log(m, ch->cut, clone, seg);
-		spin_unlock_bh(&m->lock);
-	}
+	spin_lock_bh(&m->lock);
+	log_ends(m, ch && ch->member == m ? ch : NULL, epoch, clone, seg);
+	spin_unlock_bh(&m->lock);
 	if (sk)
 		sock_gen_put(sk);
 }
 
-/* @log: what comes with it is to be logged */
+/* @epoch: from log_begins(), if what comes with the segment is to be logged; or NULL */
 static unsigned int level_in(struct ds_channel *lis, struct sk_buff *skb,
 			     const struct ds_seg *seg, const struct nf_hook_state *state,
-			     bool *trusted, bool *log)
+			     bool *trusted, u32 *epoch)
 {
 	enum ds_trust t = ds_handshake_trust(lis->member->group, skb, seg, state);
+	bool sound = seg->payload && ds_seg_checksum_ok(skb, seg, state->hook);
 	struct ds_member *m = lis->member;
 	unsigned int verdict;
 
@@ -259,7 +284,8 @@ static unsigned int level_in(struct ds_channel *lis, struct sk_buff *skb,
 		return NF_DROP;
 	spin_lock_bh(&m->lock);
 	verdict = ds_handshake_level(lis, skb, seg, state, t);
-	*log = open_epoch(m);
+	if (verdict == NF_ACCEPT && sound && epoch)
+		*epoch = log_begins(m);
 	spin_unlock_bh(&m->lock);
 	return verdict;
 }
@@ -276,21 +302,21 @@ static unsigned int complete_in(struct ds_channel *lis, struct sk_buff *skb,
 	struct birth b = { .member = m, .seg = seg };
 	struct sk_buff *clone = NULL;
 	unsigned int verdict;
-	bool log = false;
+	u32 epoch = 0;
 
-	verdict = level_in(lis, skb, seg, state, &b.trusted, &log);
+	verdict = level_in(lis, skb, seg, state, &b.trusted, &epoch);
 	if (verdict != NF_ACCEPT)
 		return verdict;
-	if (seg->payload && log && ds_seg_checksum_ok(skb, seg, state->hook))
+	if (epoch)
 		clone = skb_clone(skb, GFP_ATOMIC | __GFP_NOWARN);
 
 	__this_cpu_write(birth, &b);
 	ds_hooks_go_on(skb, (struct nf_hook_state *)state);
 	__this_cpu_write(birth, NULL);
 	if (b.ch)
-		after_birth(&b, clone, sent_us);
-	else if (clone)
-		log_twin(m, clone, seg, state);
+		after_birth(&b, epoch, clone, sent_us);
+	else if (epoch)
+		log_twin(m, epoch, clone, seg, state);
 	kfree_skb(clone);
 	return NF_STOLEN;
 }
@@ -316,10 +342,10 @@ unsigned int ds_handshake_ack_in(struct ds_channel *lis, const struct request_so
 				 const struct nf_hook_state *state)
 {
 	const struct tcp_request_sock *treq = tcp_rsk(req);
-	bool trusted, log;
+	bool trusted;
 
 	if (seg->rst && seg->seq == treq->rcv_nxt)
-		return level_in(lis, skb, seg, state, &trusted, &log);
+		return level_in(lis, skb, seg, state, &trusted, NULL);
 	if (!seg->is_ack || seg->syn || seg->rst || seg->ack != treq->snt_isn + 1 ||
 	    ds_seq_before(seg->seq, treq->rcv_isn + 1) ||
 	    ds_seq_after(seg->seq, treq->rcv_nxt + req->rsk_rcv_wnd))
@@ -385,17 +411,14 @@ static enum distsnap_peer who_answers(const struct ds_channel *ch, const struct 
 /* The connection, and its cut, come with the first bytes. */
 static unsigned int go_on_logged(struct ds_channel *ch, struct sk_buff *skb,
 				 const struct ds_seg *seg,
-				 const struct nf_hook_state *state)
+				 const struct nf_hook_state *state, u32 epoch)
 {
-	struct sk_buff *clone = NULL;
+	struct sk_buff *clone = skb_clone(skb, GFP_ATOMIC | __GFP_NOWARN);
 	struct ds_member *m = ch->member;
 
-	if (ds_seg_checksum_ok(skb, seg, state->hook))
-		clone = skb_clone(skb, GFP_ATOMIC | __GFP_NOWARN);
 	ds_hooks_go_on(skb, (struct nf_hook_state *)state);
 	spin_lock_bh(&m->lock);
-	if (clone && ch->cut && ch->cut->born)
-		ds_log(m, ch->cut, clone, seg);
+	log_ends(m, ch, epoch, clone, seg);
 	spin_unlock_bh(&m->lock);
 	kfree_skb(clone);
 	return NF_STOLEN;
@@ -422,7 +445,8 @@ unsigned int ds_handshake_answer_in(struct ds_channel *ch, struct sk_buff *skb,
 	struct ds_member *m = ch->member;
 	enum ds_trust t = DS_IGNORED;
 	unsigned int verdict;
-	bool log = false;
+	bool sound = false;
+	u32 epoch = 0;
 
 	if (seg->is_ack ? !answers_us(ch, seg) : !seg->syn)
 		return NF_ACCEPT;
@@ -431,6 +455,8 @@ unsigned int ds_handshake_answer_in(struct ds_channel *ch, struct sk_buff *skb,
 		t = ds_handshake_trust(m->group, skb, seg, state);
 	if (t == DS_DISTRUSTED)
 		return NF_DROP;
+	if (seg->payload)
+		sound = ds_seg_checksum_ok(skb, seg, state->hook);
 
 	spin_lock_bh(&m->lock);
 	verdict = ds_handshake_level(ch, skb, seg, state, t);
@@ -442,10 +468,11 @@ unsigned int ds_handshake_answer_in(struct ds_channel *ch, struct sk_buff *skb,
 			       ch->peer == DISTSNAP_PEER_UNKNOWN;
 		if (ch->greeting)
 			ds_group_wake(m->group, DS_PROBE_MIN);
-		log = ch->lags && seg->payload && open_epoch(m);
+		if (ch->lags && sound)
+			epoch = log_begins(m);
 	}
 	spin_unlock_bh(&m->lock);
-	return log ? go_on_logged(ch, skb, seg, state) : verdict;
+	return epoch ? go_on_logged(ch, skb, seg, state, epoch) : verdict;
 }
 
 /**

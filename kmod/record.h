@@ -70,7 +70,8 @@ struct ds_snap {
  * @state: enum distsnap_state; also read under member->lock
  * @flags: DISTSNAP_F_IMAGE or DISTSNAP_F_ENDED, or neither
  * @pending: directions neither closed nor answered, and one while connections may
- *	still be born of handshakes that were under way; member->lock
+ *	still be born of handshakes that were under way, and one for each segment that
+ *	is logged when TCP has it (log_begins()); member->lock
  * @cuts: struct ds_cut
  * @threads: array of @n_threads
  */
