@@ -106,6 +106,48 @@ levels()
 	[ "$3" != levelled ] || [ "$(epoch "$2")" -eq "$want" ]
 }
 
+# disturbed NAME ARGS...: what reaches the hosts passes such a netem: handshakes with
+# either side ahead, and the snapshot after them
+disturbed()
+{
+	local name=$1 rc=0
+	shift
+
+	netem_all "$@"
+	ahead a && levels "$name-b" b levelled && alone && ahead b &&
+		levels "$name-a" a levelled && alone && connected "$name" "$(addr b)" && tell a send "$name" 3000 &&
+		tell b send "$name" 2000 && snapshot "$name" --light || rc=1
+	netem_off
+	[ "$rc" -eq 0 ] && [ "$(flying "$name" a b)" -eq 3000 ] &&
+		[ "$(flying "$name" b a)" -eq 2000 ] && tell b recv "$name" 3000 &&
+		tell a recv "$name" 2000 && works "$name"
+}
+
+# alone: nothing connects the hosts any more
+alone()
+{
+	local h
+
+	for h in "${HOSTS[@]}"; do
+		wait_for "! state $h '\(ESTAB\|FIN-WAIT\|CLOS\|LAST-ACK\)'" 30 || return 1
+	done
+}
+
+# repeated HOST: how many segments TCP has sent again there
+repeated()
+{
+	in_host "$1" nstat -asz TcpRetransSegs | awk '/Retrans/ { print $2 }'
+}
+
+# late_too: so late that each segment is repeated before it has come
+late_too()
+{
+	local before
+
+	before=$(($(repeated a) + $(repeated b)))
+	disturbed late-too delay 700ms && [ $(($(repeated a) + $(repeated b))) -ge $((before + 4)) ]
+}
+
 # fast NAME BYTES: a connects to b with data, if it may
 fast()
 {
@@ -218,6 +260,8 @@ check "b is ahead" ahead b
 check "a is levelled by the SYN-ACK" levels up-a a levelled
 check "a is marked, which b has kept waiting" late
 check "b is levelled by what is repeated" greeted
+check "every segment comes twice" disturbed twice delay 5ms duplicate 100%
+check "every segment comes late" late_too
 in_host b sysctl -qw net.ipv4.tcp_syncookies=2
 check "a is ahead again" ahead a
 check "b, with SYN cookies, is levelled by the last ACK" levels cookie-b b levelled

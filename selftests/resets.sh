@@ -151,8 +151,11 @@ behind_fin()
 
 	CASE=fin
 	levelled=$(counter a levelled)
-	netem a delay "$SLOWLY"
-	lose a 'tcp flags & (fin|rst) == 0' && tell b close fin || return 1
+	# All must be done before the FIN has come, or b has no socket left to record.
+	netem a delay 4s
+	# The FIN comes once: repeated, it bears the marker, and comes before the reset.
+	lose a 'tcp flags & (fin|rst) == 0' && lose a 'tcp flags & fin == fin tcp doff > 8' &&
+		tell b close fin || return 1
 	during crosses_fin
 	rc=$?
 	netem_all delay 2ms
