@@ -7,6 +7,8 @@
 #ifndef DISTSNAP_PAIR_H
 #define DISTSNAP_PAIR_H
 
+#include <string.h>
+
 #include "fragment.h"
 
 /**
@@ -47,10 +49,16 @@ static inline bool end_is_tomb(const struct end *e)
 	return e->cut->flags & DISTSNAP_CUT_TOMB;
 }
 
+/* So is what TCP was done with on this side, although its process can still read. */
+static inline bool end_is_over(const struct end *e)
+{
+	return end_is_tomb(e) || (e->cut->tcp_state && !strcmp(e->cut->tcp_state, "CLOSE"));
+}
+
 /* Its mate must be somewhere. */
 static inline bool end_is_alone(const struct end *e)
 {
-	return end_inside(e) && !end_is_tomb(e) && !e->mate;
+	return end_inside(e) && !end_is_over(e) && !e->mate;
 }
 
 #endif

@@ -289,11 +289,6 @@ static bool was_recorded(const struct end *e)
 	return e->member->times.recorded != FRAGMENT_NONE;
 }
 
-static bool is_up(const struct end *e)
-{
-	return !end_is_tomb(e) && (!e->cut->tcp_state || strcmp(e->cut->tcp_state, "CLOSE"));
-}
-
 static void judge_flags(struct verdict *v, const struct end *e)
 {
 	unsigned int i;
@@ -307,7 +302,7 @@ static void judge_flags(struct verdict *v, const struct end *e)
 				      e->frag->node, e->member->name,
 				      flag_phrases[i]);
 	/* Bare, as from a host on the way, or from none: it was not held. */
-	if (e->cut->flags & DISTSNAP_CUT_RESET && e->mate && is_up(e->mate) &&
+	if (e->cut->flags & DISTSNAP_CUT_RESET && e->mate && !end_is_over(e->mate) &&
 	    !ds_mutant(no_reset_seen))
 		verdict_blame(v, BLAME_CAUSE,
 			      "connection %s - %s: it was reset before member %s/%s was recorded, and member %s/%s was recorded with it open",

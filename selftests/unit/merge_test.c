@@ -693,6 +693,17 @@ TEST_F(snap, a_tombstone_alone)
 	EXPECT_TRUE(self->sum.complete) has_reason(self, "?");
 }
 
+/* Its peer's process was killed; what had come from it can still be read. */
+TEST_F(snap, a_closed_socket_alone)
+{
+	set_flags(&self->b, "closed", "left", "short");
+	set(self->b.cut, "tcp_state", json_string("CLOSE"));
+	json_array_clear(get(self->a.member, "channels"));
+	ASSERT_EQ(0, merge_both(self));
+	EXPECT_TRUE(self->sum.complete) has_reason(self, "?");
+	EXPECT_EQ(0, self->sum.channels);
+}
+
 TEST_F(snap, a_connect_under_way)
 {
 	set(self->a.cut, "peer", json_string("connecting"));
