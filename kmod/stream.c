@@ -346,7 +346,7 @@ unsigned int ds_stream_out(struct ds_channel *ch, struct sk_buff *skb,
 	 * Data in a SYN would reach the peer before it can be levelled.  TCP notices
 	 * and sends a plain SYN at once (tcp_send_syn_data()).
 	 */
-	if (seg->syn && !seg->is_ack && seg->payload &&
+	if (seg->syn && !seg->is_ack && seg->payload && !ds_mutant(pass_fastopen) &&
 	    ds_group_allows_rcu(m->group, &seg->daddr)) {
 		ds_count(dn, fastopen_refused);
 		return NF_DROP;
