@@ -8,6 +8,10 @@ BUILD	:= $(CURDIR)/build
 ifneq ($(MUTANT),)
 BUILD	:= $(BUILD)/mutants/$(MUTANT)
 endif
+# With points to stop at, see kmod/fault.h.
+ifneq ($(FAULTS),)
+BUILD	:= $(BUILD)/faults
+endif
 export BUILD
 
 # The kernel: a KERNEL that selftests/qemu/kernel.sh knows, or a KDIR; without
@@ -123,6 +127,10 @@ DEBUGKERNELS := debug-6.1 debug-6.12
 check-debug:
 	@$(MAKE) --no-print-directory check KERNELS="$(DEBUGKERNELS)" ALL=1
 
+# Every fault at every step of a snapshot.
+faults:
+	@+$(MAKE) --no-print-directory check T=faults ALL=1 TIMEOUT_SCALE=4 KERNELS="$(VMKERNEL)"
+
 # M='NAME...' tries some.
 mutants:
 	@selftests/deps.sh check $(VMKERNEL)
@@ -177,6 +185,7 @@ help:
 	@echo "make check          the tests;  T=NAME  one of them;  ALL=1  the redundant, too"
 	@echo "make check-debug    all tests on kernels that check every access, lock and leak"
 	@echo "make mutants        are the tests able to fail?  M='NAME...' tries some of them"
+	@echo "make faults         at each step of a snapshot: kill, unload, take away"
 	@echo "make soak N=1000    many snapshots over a bad network, audited to the byte"
 	@echo "make campaign N=1000  ... of connections of all kinds, on a network that changes"
 	@echo "make bench          what it costs, against the goals;  ROUNDS=N, FIGURES='NAME...'"
@@ -192,4 +201,4 @@ help:
 	@echo "C=1                                  sparse on what is compiled"
 
 .PHONY: all module module-links have-kernel tools selftests programs deps demo \
-	check check-debug mutants soak campaign bench style lint clean help
+	check check-debug faults mutants soak campaign bench style lint clean help

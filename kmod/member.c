@@ -10,6 +10,7 @@
 #include <net/request_sock.h>
 
 #include "channel.h"
+#include "fault.h"
 #include "member.h"
 #include "objects.h"
 #include "timers.h"
@@ -124,6 +125,7 @@ struct ds_member *ds_member_join(struct ds_group *g, struct pid *pid,
 	list_add_tail_rcu(&m->node, &g->members);
 	g->n_members++;
 	mutex_lock(&m->mutex);
+	ds_fault(joining, m);
 	err = ds_member_scan(m);
 	if (err >= 0 && m->foreign)
 		err = -EBUSY;
@@ -158,6 +160,7 @@ void ds_member_leave(struct ds_member *m)
 	kthread_cancel_work_sync(&m->record_work);
 
 	mutex_lock(&m->mutex);
+	ds_fault(leaving, m);
 	spin_lock_bh(&m->lock);
 	if (m->colour.phase != DS_IDLE)
 		ds_abort(&m->colour);	/* the worker had not begun yet */

@@ -21,6 +21,7 @@
 
 #include "capture.h"
 #include "channel.h"
+#include "fault.h"
 #include "handshake.h"
 #include "member.h"
 #include "mutant.h"
@@ -89,6 +90,7 @@ static void too_late(struct ds_member *m, struct ds_record *rec, const char *wha
 static int local_state(struct ds_member *m, struct ds_record *rec, ktime_t deadline)
 {
 	s64 left = ktime_us_delta(deadline, ktime_get());
+	bool asked;
 	int err = 0;
 
 	if (m->flags & DISTSNAP_F_LIGHT || m->dead)
@@ -103,7 +105,9 @@ static int local_state(struct ds_member *m, struct ds_record *rec, ktime_t deadl
 	m->status = 0;
 	m->message[0] = 0;
 	spin_unlock_bh(&m->lock);
-	if (!ds_agent_ask(m, rec->snap->epoch, left)) {
+	asked = ds_agent_ask(m, rec->snap->epoch, left);
+	ds_fault(asked, m);
+	if (!asked) {
 		ds_reason_add(&rec->reasons,
 			      "member %s: no agent to record its memory: start one, or take --light",
 			      m->name);
@@ -143,6 +147,7 @@ static int record(struct ds_member *m, struct ds_record *rec)
 		return err;
 	smp_mb();	/* the log is on before the grace period begins */
 	grace = start_poll_synchronize_rcu_expedited();
+	ds_fault(observed, m);
 
 	rec->park_ns = since(rec);
 	pause_end = ktime_add_ms(ktime_get(), pause_max);
@@ -152,6 +157,7 @@ static int record(struct ds_member *m, struct ds_record *rec)
 	if (err)
 		return err;
 	rec->parked_ns = since(rec);
+	ds_fault(parked, m);
 	if (!ds_mutant(no_grace))
 		cond_synchronize_rcu_expedited(grace);
 	do {
@@ -171,6 +177,7 @@ static int record(struct ds_member *m, struct ds_record *rec)
 			      m->name, m->foreign);
 	ds_outsiders_look(m, rec);
 	rec->captured_ns = since(rec);
+	ds_fault(captured, m);
 	err = local_state(m, rec, deadline);
 	if (!err && !ds_park_complete(m)) {
 		ds_reason_add(&rec->reasons,
@@ -292,10 +299,14 @@ void ds_member_record(struct kthread_work *work)
 	}
 	spin_unlock_bh(&m->lock);
 
+	ds_fault(triggered, m);
 	err = record(m, rec);
 	newer = settle(m, rec, !err);
+	ds_fault(settled, m);
 	ds_unpark(m);
+	ds_fault(unparked, m);
 	ds_member_drain(m);
+	ds_fault(drained, m);
 	if (ds_mutant(no_recheck))
 		msleep(20);	/* it is read before the next recording */
 	if (err) {
@@ -316,6 +327,7 @@ void ds_member_record(struct kthread_work *work)
 	speak(m);
 	if (newer)
 		ds_group_want(g, newer, m->flags);
+	ds_fault(recorded, m);
 out:
 	mutex_unlock(&m->mutex);
 	ds_group_wake(g, 0);

@@ -3,6 +3,7 @@
 #include <net/tcp.h>
 
 #include "channel.h"
+#include "fault.h"
 #include "member.h"
 #include "netlink.h"
 #include "timers.h"
@@ -30,6 +31,7 @@ static bool record_tick(struct ds_member *m)
 	expired = ktime_after(ktime_get(), end);
 	if (!done && !expired && !aborted)
 		return true;
+	ds_fault(detaching, m);
 	if (aborted) {
 		ds_reason_add(&rec->reasons, "member %s: aborted by request", m->name);
 		ds_record_detach(m, DISTSNAP_S_ABORTED);

@@ -137,14 +137,18 @@ tap_results()
 # The build is the first test: it must not warn.
 build_all()
 {
-	local log=$dir/build.log kernel plan=0 jobs=()
+	local log=$dir/build.log kernel goal plan=0 jobs=() also=()
 
 	[[ ${MAKEFLAGS:-} == *jobserver* ]] || jobs=("-j$(nproc)")
 
 	echo "# begin build 600"
-	for kernel in tools "$@"; do
-		local goal=("KERNEL=$kernel")
-		[ "$kernel" != tools ] || goal=(tools selftests)
+	! wanted faults || also=("${@/%/+faults}")
+	for kernel in tools "$@" ${also[@]+"${also[@]}"}; do
+		case $kernel in
+		tools) goal=(tools selftests) ;;
+		*+faults) goal=(module FAULTS=1 "KERNEL=${kernel%+faults}") ;;
+		*) goal=("KERNEL=$kernel") ;;
+		esac
 		plan=$((plan + 1))
 		make ${jobs[@]+"${jobs[@]}"} --no-print-directory "${goal[@]}" > "$log" 2>&1
 		if [ $? -eq 0 ] && ! grep -qE 'warning:|WARNING:' "$log"; then
@@ -169,6 +173,8 @@ build_debug()
 		tail -n 20 "$dir/debug-$1.log" | sed 's/^/#   /'
 		echo "not ok 1 - the debug kernel $1 builds"
 	elif make --no-print-directory module KERNEL="debug-$1" > "$log" 2>&1 &&
+	     { [ -z "${ALL:-}" ] || make --no-print-directory module FAULTS=1 \
+					 KERNEL="debug-$1" >> "$log" 2>&1; } &&
 	     ! grep -qE 'warning:|WARNING:' "$log"; then
 		echo "ok 1 - builds for debug-$1 without a warning"
 	else
@@ -216,6 +222,9 @@ guest_tests()
 	for arg in $(programs_needed); do
 		with+=(--with "$arg")
 	done
+	# For faults.sh, should it have been built.
+	arg=$build/faults/$(eval "$("$here/kernel.sh" "$kernel")" && echo "$RELEASE")/distsnap.ko
+	[ ! -e "$arg" ] || with+=(--copy "$arg")
 	while [ $# -gt 0 ]; do
 		try=$((try + 1))
 		total=60
@@ -226,7 +235,7 @@ guest_tests()
 		done
 		"$here/run.sh" --kernel "$kernel" --no-module --quiet --mem "${MEM:-3G}" \
 			--timeout $total --idle $((longest + 60)) --env "SEED=$SEED" \
-			--env "DEBUG_KERNEL=${DEBUG_KERNEL:-}" \
+			--env "DEBUG_KERNEL=${DEBUG_KERNEL:-}" --env "ALL=${ALL:-}" \
 			--log "$base.$try.console" ${with[@]+"${with[@]}"} \
 			-- "$here/suite.sh" "$@" 2>&1 | tee "$base.$try.tap"
 		rc=${PIPESTATUS[0]}
