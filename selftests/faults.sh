@@ -55,7 +55,9 @@ mend()
 # peer_gone HOST: what it left here
 peer_gone()
 {
-	[ -z "${PEER_FD[$1]:-}" ] || exec {PEER_FD[$1]}>&-
+	local fd=${PEER_FD[$1]:-}
+
+	[ -z "$fd" ] || exec {fd}>&-
 	rm -f "$TEST_TMP/peer-$1" "$TEST_TMP/peer-$1.log"
 }
 
@@ -107,13 +109,13 @@ any_host()
 # stop_at POINT SKIP
 stop_at()
 {
-	echo "$2" > $PARAMS/fault_skip
-	echo "$1" > $PARAMS/fault
+	echo "$2" > "$PARAMS/fault_skip"
+	echo "$1" > "$PARAMS/fault"
 }
 
 go_on()
 {
-	[ ! -w $PARAMS/fault ] || echo > $PARAMS/fault
+	[ ! -w "$PARAMS/fault" ] || echo > "$PARAMS/fault"
 }
 
 # act ACT: begun, at least
@@ -121,7 +123,7 @@ act()
 {
 	local at
 
-	at=$(awk '{ print $2 }' $PARAMS/fault_at)
+	at=$(awk '{ print $2 }' "$PARAMS/fault_at")
 	case $1 in
 	nothing) ;;
 	member) kill -KILL "$at" ;;
@@ -187,10 +189,15 @@ broken()
 {
 	local point=$1 act=$2 key
 
-	LATER= DEAD=
+	LATER=""
+	DEAD=""
 	key=$((++KEY))
 	rm -rf "$TEST_TMP/broken"
-	linked "$key" && begin "$point" || { stuck=$((stuck + 1)); go_on; return 1; }
+	if ! linked "$key" || ! begin "$point"; then
+		stuck=$((stuck + 1))
+		go_on
+		return 1
+	fi
 	REACHED[$point]=1
 	act "$act"
 	go_on
@@ -229,7 +236,7 @@ netem_all delay 2ms
 check "the module goes" module_unload
 check "one with fault points comes" insmod "$MODULE"
 check "all is there" mend
-points=$(cat $PARAMS/fault_points)
+points=$(cat "$PARAMS/fault_points")
 for point in $points; do
 	acts=("${ACTS[@]}")
 	[ -n "${ALL:-}" ] || acts=("${ACTS[RANDOM % ${#ACTS[@]}]}")
