@@ -11,6 +11,7 @@
 #include "mutant.h"
 #include "objects.h"
 #include "timers.h"
+#include "trace.h"
 
 #define TABLE_BITS	12
 
@@ -248,6 +249,13 @@ bool ds_channel_insert(struct ds_channel *ch)
 	return true;
 }
 
+static void trace_tracked(const struct ds_channel *ch)
+{
+	trace_ds_tracked(ch->member, ch, NULL, NULL, 0, 0,
+			 ch->listening ? DS_HOW_LISTENING :
+			 ch->unborn ? DS_HOW_CONNECTING : DS_HOW_CONNECTED);
+}
+
 /**
  * ds_channel_track() - make a socket a channel of a member
  * @m: the member
@@ -301,6 +309,8 @@ int ds_channel_track(struct ds_member *m, struct sock *sk)
 	/* Under the socket's lock: it is born after this, or was before. */
 	spin_lock(&m->lock);
 	inserted = ds_channel_insert(ch);
+	if (inserted)
+		trace_tracked(ch);
 	spin_unlock(&m->lock);
 	ds_channel_unlock_sock(ch);
 	if (!inserted) {
@@ -329,6 +339,8 @@ void ds_channel_adopt(struct ds_member *m, struct sock *sk, int state)
 		return;
 	spin_lock_bh(&m->lock);
 	inserted = ds_channel_insert(ch);
+	if (inserted)
+		trace_tracked(ch);
 	spin_unlock_bh(&m->lock);
 	if (!inserted)
 		ds_channel_put(ch);
@@ -404,6 +416,7 @@ void ds_channel_untrack(struct ds_channel *ch)
 	ch->cut = NULL;
 	list_del(&ch->node);
 	m->n_channels -= !ch->listening;
+	trace_ds_untracked(m, ch, NULL, NULL, 0, 0, DS_HOW_NONE);
 	spin_unlock_bh(&m->lock);
 	if (tomb)
 		ds_free(cut, tomb);
@@ -612,8 +625,10 @@ bool ds_channel_bury(struct ds_channel *ch)
 		ds_cut_remove(cut);
 	}
 	spin_unlock_bh(&m->lock);
-	if (tomb)
+	if (tomb) {
+		trace_ds_buried(m, ch, NULL, NULL, 0, 0, DS_HOW_NONE);
 		ds_member_bury(m, tomb);
+	}
 	ds_channel_untrack(ch);
 	return true;
 }

@@ -53,6 +53,7 @@
  * @cookie: the MTU that the socket knew then; the socket's lock
  * @ext_hdr_len: icsk_ext_hdr_len with the room; the socket's lock
  * @answers: how often a marker is repeated to a peer that has closed; member->lock
+ * @traced: epoch of the last marker that was traced; member->lock
  * @next: when the timer acts again (jiffies); member->mutex
  * @backoff: jiffies between repeated markers; member->mutex
  */
@@ -98,6 +99,7 @@ struct ds_channel {
 	u32 cookie;
 	u16 ext_hdr_len;
 	u8 answers;
+	u32 traced;
 	unsigned long next;
 	unsigned long backoff;
 };

@@ -384,7 +384,9 @@ static void begin_member(struct ds_group *g, struct ds_member *m, u32 epoch,
 	bool older;
 
 	spin_lock_bh(&m->lock);
-	ds_member_trigger(m, epoch, flags & DISTSNAP_F_LIGHT);
+	ds_member_trigger(m, epoch, flags & DISTSNAP_F_LIGHT,
+			  flags & DISTSNAP_F_INITIATOR ? DS_HOW_REQUEST : DS_HOW_NODE,
+			  NULL, NULL);
 	current_epoch = m->colour.current_epoch;
 	if (current_epoch == epoch)
 		m->flags |= flags & DISTSNAP_F_INITIATOR;

@@ -85,25 +85,28 @@ unsigned int ds_handshake_level(struct ds_channel *ch, struct sk_buff *skb,
 	if (trust == DS_TRUSTED_SKIP)
 		ds_skip(&m->colour, epoch);
 	if (ds_queue_must_follow(&m->hold, ch, skb))
-		return ds_queue_steal(&m->hold, ch, skb, state);
+		return ds_queue_steal(&m->hold, ch, skb, seg, state);
 
 	switch (ds_level(&m->colour, epoch, open)) {
 	case DS_GO_ON:
 		return NF_ACCEPT;
 	case DS_SKIP:
 		ds_count(dn, levelled_skip);
+		trace_ds_levelled(m, ch, seg, NULL, epoch, 0, DS_HOW_SKIP);
 		ds_skip(&m->colour, epoch);
 		return NF_ACCEPT;
 	case DS_RECORD:
 		ds_count(dn, levelled);
-		if (ds_member_trigger(m, epoch, seg->opt.flags & DISTSNAP_OPT_LIGHT))
+		trace_ds_levelled(m, ch, seg, NULL, epoch, 0, DS_HOW_RECORD);
+		if (ds_member_trigger(m, epoch, seg->opt.flags & DISTSNAP_OPT_LIGHT,
+				      DS_HOW_HANDSHAKE, ch, seg))
 			ds_group_want(m->group, epoch, m->flags);
 		break;
 	case DS_WAIT:
 		break;
 	}
 	ds_count(dn, held);
-	return ds_queue_steal(&m->hold, ch, skb, state);
+	return ds_queue_steal(&m->hold, ch, skb, seg, state);
 }
 
 /* The epoch whose record has room for a connection that is born now, or 0. */
@@ -173,6 +176,8 @@ static void give_birth(struct ds_member *m, struct sock *sk, struct birth *b)
 		else if (peer_is_behind(m, b->seg, b->trusted))
 			mark(ch);
 	}
+	if (inserted)
+		trace_ds_tracked(m, ch, NULL, NULL, 0, 0, DS_HOW_CONNECTED);
 	spin_unlock_bh(&m->lock);
 	if (inserted && b && ds_channel_get_maybe_zero(ch))
 		b->ch = ch;
@@ -492,6 +497,7 @@ void ds_handshake_connected(struct ds_channel *ch, bool crossed)
 
 	lockdep_assert_held(&m->lock);
 	ds_channel_born(ch);
+	trace_ds_born(m, ch, NULL, NULL, 0, 0, DS_HOW_NONE);
 	if (!crossed)
 		return;
 	if (ch->lags && ch->peer == DISTSNAP_PEER_MEMBER)

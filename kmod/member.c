@@ -162,8 +162,11 @@ void ds_member_leave(struct ds_member *m)
 	mutex_lock(&m->mutex);
 	ds_fault(leaving, m);
 	spin_lock_bh(&m->lock);
-	if (m->colour.phase != DS_IDLE)
-		ds_abort(&m->colour);	/* the worker had not begun yet */
+	if (m->colour.phase != DS_IDLE) {	/* the worker had not begun yet */
+		trace_ds_aborted(m, m->next_rec, 0, 0, DISTSNAP_S_ABORTED, -ECANCELED);
+		ds_abort(&m->colour);
+		ds_count(g->dn, aborted);
+	}
 	rec = m->next_rec;
 	m->next_rec = NULL;
 	ds_queue_release(&m->gate);
@@ -375,6 +378,9 @@ int ds_member_scan(struct ds_member *m)
  * @m: the member
  * @epoch: the epoch
  * @light: without memory image
+ * @how: DS_HOW_*, why
+ * @ch: the channel that it comes from, or NULL
+ * @seg: the segment, or NULL
  *
  * From here on red segments are held.
  *
@@ -382,7 +388,8 @@ int ds_member_scan(struct ds_member *m)
  *
  * Return: false when it is busy or has consumed @epoch already.
  */
-bool ds_member_trigger(struct ds_member *m, u32 epoch, bool light)
+bool ds_member_trigger(struct ds_member *m, u32 epoch, bool light, enum ds_how how,
+		       const struct ds_channel *ch, const struct ds_seg *seg)
 {
 	lockdep_assert_held(&m->lock);
 	if (m->gone || !ds_trigger(&m->colour, epoch))
@@ -390,6 +397,7 @@ bool ds_member_trigger(struct ds_member *m, u32 epoch, bool light)
 	m->triggered = ktime_get();
 	m->flags = light ? DISTSNAP_F_LIGHT : 0;
 	ds_count(m->group->dn, triggered);
+	trace_ds_trigger(m, ch, seg, NULL, epoch, 0, how);
 	return true;
 }
 

@@ -9,6 +9,7 @@
 #include "queue.h"
 #include "record.h"
 #include "snapshot.h"
+#include "trace.h"
 
 /**
  * struct ds_member - a member
@@ -106,7 +107,8 @@ struct ds_member *ds_member_of_rcu(struct ds_net *dn, const struct pid *pid);
 struct ds_member *ds_member_by_id(struct ds_group *g, u32 id);
 bool ds_member_is_dead(const struct ds_member *m);
 int ds_member_scan(struct ds_member *m);
-bool ds_member_trigger(struct ds_member *m, u32 epoch, bool light);
+bool ds_member_trigger(struct ds_member *m, u32 epoch, bool light, enum ds_how how,
+		       const struct ds_channel *ch, const struct ds_seg *seg);
 void ds_member_record(struct kthread_work *work);
 void ds_member_bury(struct ds_member *m, struct ds_cut *tomb);
 void ds_member_forget(struct ds_member *m, bool all);

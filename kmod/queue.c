@@ -10,6 +10,8 @@
 #include "mutant.h"
 #include "objects.h"
 #include "queue.h"
+#include "segment.h"
+#include "trace.h"
 
 /* What this processor lets out of a gate, with BH off. */
 static DEFINE_PER_CPU(struct ds_stolen *, going_out);
@@ -28,12 +30,50 @@ bool ds_queue_is_empty(const struct ds_queue *q)
 	return list_empty(&q->waiting) && list_empty(&q->draining);
 }
 
-static void count_drop(struct ds_net *dn, const struct ds_queue *q)
+/* The epoch that is being recorded; what must only follow others may come between two. */
+static u32 epoch_of(const struct ds_member *m)
 {
+	return m->colour.current_epoch ?: m->colour.level;
+}
+
+static void count_drop(const struct ds_queue *q, const struct ds_channel *ch,
+		       const struct sk_buff *skb, const struct ds_seg *seg)
+{
+	enum ds_how how = seg ? DS_HOW_FULL : DS_HOW_FLUSHED;
+	struct ds_member *m = ch->member;
+	u32 seq = seg ? seg->seq : 0;
+
+	if (q->kind == DS_HOLD) {
+		ds_count(m->group->dn, held_dropped);
+		trace_ds_held_dropped(m, ch, seg, skb, epoch_of(m), seq, how);
+	} else {
+		ds_count(m->group->dn, gated_dropped);
+		trace_ds_gated_dropped(m, ch, seg, skb, epoch_of(m), seq, how);
+	}
+}
+
+static void trace_stolen(const struct ds_queue *q, const struct ds_channel *ch,
+			 const struct sk_buff *skb, const struct ds_seg *seg,
+			 enum ds_how how)
+{
+	const struct ds_member *m = ch->member;
+
 	if (q->kind == DS_HOLD)
-		ds_count(dn, held_dropped);
+		trace_ds_held(m, ch, seg, skb, epoch_of(m), seg->seq, how);
 	else
-		ds_count(dn, gated_dropped);
+		trace_ds_gated(m, ch, seg, skb, epoch_of(m), seg->seq, how);
+}
+
+/* Which epoch it has waited for only the recorder knows; context: member->mutex. */
+static void trace_goes_on(const struct ds_queue *q, const struct ds_stolen *s)
+{
+	const struct ds_member *m = s->ch->member;
+	u32 epoch = m->rec ? m->rec->snap->epoch : m->colour.level;
+
+	if (q->kind == DS_HOLD)
+		trace_ds_let_in(m, s->ch, NULL, s->skb, epoch, 0, DS_HOW_NONE);
+	else
+		trace_ds_let_out(m, s->ch, NULL, s->skb, epoch, 0, DS_HOW_NONE);
 }
 
 /**
@@ -41,6 +81,7 @@ static void count_drop(struct ds_net *dn, const struct ds_queue *q)
  * @q: the member's hold or gate
  * @ch: the segment's channel
  * @skb: the segment
+ * @seg: its headers
  * @state: of the hook, to go on from later
  *
  * Context: member->lock, RCU.
@@ -49,7 +90,8 @@ static void count_drop(struct ds_net *dn, const struct ds_queue *q)
  * much: TCP repeats it (a reset when the peer sends, or tries whether we live).
  */
 unsigned int ds_queue_steal(struct ds_queue *q, struct ds_channel *ch,
-			    struct sk_buff *skb, const struct nf_hook_state *state)
+			    struct sk_buff *skb, const struct ds_seg *seg,
+			    const struct nf_hook_state *state)
 {
 	struct ds_group *g = ch->member->group;
 	struct ds_stolen *s;
@@ -83,14 +125,16 @@ unsigned int ds_queue_steal(struct ds_queue *q, struct ds_channel *ch,
 		atomic64_set(&ch->cut->rec->snap->held_max, held);
 	/* One that comes back red, for a newer epoch, waits for that one. */
 	if (ds_queue_must_follow(q, ch, skb)) {
+		trace_stolen(q, ch, skb, seg, DS_HOW_BEHIND);
 		list_add_tail(&s->node, &q->draining);
 		ch->behind[q->kind]++;
 	} else {
+		trace_stolen(q, ch, skb, seg, DS_HOW_RED);
 		list_add_tail(&s->node, &q->waiting);
 	}
 	return NF_STOLEN;
 drop:
-	count_drop(g->dn, q);
+	count_drop(q, ch, skb, seg);
 	return NF_DROP;
 }
 
@@ -181,6 +225,7 @@ void ds_queue_drain(struct ds_member *m, struct ds_queue *q)
 		spin_unlock(&m->lock);	/* BH stays off: one softirq's worth */
 		if (q->kind == DS_GATE)
 			__this_cpu_write(going_out, s);
+		trace_goes_on(q, s);
 		ds_hooks_reenter(s->skb, &s->state);
 		__this_cpu_write(going_out, NULL);
 		release(s);
@@ -228,7 +273,7 @@ void ds_queue_flush(struct ds_member *m, struct ds_queue *q,
 	flush_list(m, q, &q->draining, true, dev, &out);
 	spin_unlock_bh(&m->lock);
 	list_for_each_entry_safe(s, tmp, &out, node) {
-		count_drop(m->group->dn, q);
+		count_drop(q, s->ch, s->skb, NULL);
 		kfree_skb(s->skb);
 		release(s);
 	}

@@ -13,6 +13,7 @@
 struct ds_channel;
 struct ds_member;
 struct ds_net;
+struct ds_seg;
 
 enum ds_queue_kind {
 	DS_HOLD,
@@ -51,7 +52,8 @@ struct ds_queue {
 
 void ds_queue_init(struct ds_queue *q, enum ds_queue_kind kind);
 unsigned int ds_queue_steal(struct ds_queue *q, struct ds_channel *ch,
-			    struct sk_buff *skb, const struct nf_hook_state *state);
+			    struct sk_buff *skb, const struct ds_seg *seg,
+			    const struct nf_hook_state *state);
 bool ds_queue_must_follow(const struct ds_queue *q, const struct ds_channel *ch,
 			  const struct sk_buff *skb);
 struct ds_channel *ds_queue_channel(const struct sk_buff *skb);

@@ -13,6 +13,7 @@
 #include "objects.h"
 #include "record.h"
 #include "timers.h"
+#include "trace.h"
 
 /* ds_snap_find() - the snapshot of an epoch; context: group->mutex */
 struct ds_snap *ds_snap_find(struct ds_group *g, u32 epoch)
@@ -87,6 +88,7 @@ struct ds_snap *ds_snap_get_or_create(struct ds_group *g, u32 epoch, u32 flags,
 	/* A member must not be missing without anybody knowing. */
 	snap = ds_new(snap, GFP_KERNEL | __GFP_NOFAIL);
 	snap->epoch = epoch;
+	snap->group = g->id;
 	snap->flags = flags;
 	snap->state = DISTSNAP_S_TRIGGERED;
 	snap->t0 = t0;
@@ -280,6 +282,7 @@ void ds_record_detach(struct ds_member *m, enum distsnap_state state)
 	}
 	if (rec) {
 		rec->done_ns = ktime_to_ns(ktime_sub(ktime_get(), rec->snap->t0));
+		trace_ds_done(m, rec, 0, rec->done_ns, state, 0);
 		/* Last: from here on the tick may finish and free it. */
 		smp_store_release(&rec->state, state);
 	}
@@ -307,6 +310,7 @@ void ds_record_settled(struct ds_record *rec, struct ds_cut *cut, bool in,
 	if (in)
 		cut->logging = false;
 	rec->pending--;
+	trace_ds_settled(rec, cut, in, flags);
 }
 
 /* ds_record_born() - one less that may still be born; context: member->lock */

@@ -37,7 +37,7 @@ struct ds_reason {
 /**
  * struct ds_snap - an epoch on this node; fields: group->mutex
  * @node: in group->snaps
- * @epoch: which
+ * @epoch: which; @group: id of the group
  * @flags: DISTSNAP_F_*
  * @state: TRIGGERED while open
  * @t0: when it was triggered; all times of records count from here
@@ -51,6 +51,7 @@ struct ds_reason {
 struct ds_snap {
 	struct list_head node;
 	u32 epoch;
+	u16 group;
 	u32 flags;
 	enum distsnap_state state;
 	ktime_t t0;

@@ -28,6 +28,7 @@
 #include "netlink.h"
 #include "outsider.h"
 #include "timers.h"
+#include "trace.h"
 
 static u64 since(const struct ds_record *rec)
 {
@@ -157,6 +158,7 @@ static int record(struct ds_member *m, struct ds_record *rec)
 	if (err)
 		return err;
 	rec->parked_ns = since(rec);
+	trace_ds_parked(m, rec, rec->park_ns, rec->parked_ns, rec->state, 0);
 	ds_fault(parked, m);
 	if (!ds_mutant(no_grace))
 		cond_synchronize_rcu_expedited(grace);
@@ -177,6 +179,7 @@ static int record(struct ds_member *m, struct ds_record *rec)
 			      m->name, m->foreign);
 	ds_outsiders_look(m, rec);
 	rec->captured_ns = since(rec);
+	trace_ds_captured(m, rec, rec->parked_ns, rec->captured_ns, rec->state, 0);
 	ds_fault(captured, m);
 	err = local_state(m, rec, deadline);
 	if (!err && !ds_park_complete(m)) {
@@ -192,11 +195,11 @@ static int record(struct ds_member *m, struct ds_record *rec)
  * Step 5, or its opposite.  A newer marker that came meanwhile triggers in the
  * same instant, so that nothing red for it slips through.  Returns its epoch or 0.
  */
-static u32 settle(struct ds_member *m, struct ds_record *rec, bool ok)
+static u32 settle(struct ds_member *m, struct ds_record *rec, int err)
 {
-	struct ds_channel *ch;
+	struct ds_channel *ch, *from = NULL;
+	bool light = false, ok = !err;
 	u32 epoch, newer = 0;
-	bool light = false;
 
 	spin_lock_bh(&m->lock);
 	if (ok) {
@@ -208,6 +211,7 @@ static u32 settle(struct ds_member *m, struct ds_record *rec, bool ok)
 		m->late_births = ds_handshakes_open(m);
 		rec->pending += !!m->late_births;
 	} else {
+		trace_ds_aborted(m, rec, 0, 0, DISTSNAP_S_ABORTED, err);
 		ds_abort(&m->colour);
 	}
 	list_for_each_entry(ch, &m->channels, node) {
@@ -218,11 +222,14 @@ static u32 settle(struct ds_member *m, struct ds_record *rec, bool ok)
 		epoch = ds_answer_kept(&m->colour, &ch->ends, rec->snap->epoch);
 		if (ds_epoch_after(epoch, newer)) {
 			newer = epoch;
+			from = ch;
 			light = ch->ends.in_light;
 		}
 	}
 	rec->recorded_ns = ok ? since(rec) : 0;
-	if (newer && !ds_member_trigger(m, newer, light))
+	if (ok)
+		trace_ds_recorded(m, rec, rec->captured_ns, rec->recorded_ns, rec->state, 0);
+	if (newer && !ds_member_trigger(m, newer, light, DS_HOW_MARKER, from, NULL))
 		newer = 0;
 	ds_queue_release(&m->gate);
 	ds_queue_release(&m->hold);
@@ -281,6 +288,7 @@ void ds_member_record(struct kthread_work *work)
 	m->next_rec = NULL;
 	if (m->colour.phase == DS_IDLE || !rec) {
 		if (m->colour.phase != DS_IDLE) {
+			trace_ds_aborted(m, rec, 0, 0, DISTSNAP_S_ABORTED, -ECANCELED);
 			ds_abort(&m->colour);
 			ds_count(g->dn, aborted);
 		}
@@ -301,9 +309,10 @@ void ds_member_record(struct kthread_work *work)
 
 	ds_fault(triggered, m);
 	err = record(m, rec);
-	newer = settle(m, rec, !err);
+	newer = settle(m, rec, err);
 	ds_fault(settled, m);
 	ds_unpark(m);
+	trace_ds_released(m, rec, rec->park_ns, 0, rec->state, 0);
 	ds_fault(unparked, m);
 	ds_member_drain(m);
 	ds_fault(drained, m);

@@ -9,6 +9,7 @@
 #include "segment.h"
 #include "stream.h"
 #include "timers.h"
+#include "trace.h"
 
 /* Probes: who is a member?  The anchor is the sender's initial number. */
 static void receive_probe(struct ds_channel *ch, const struct ds_option *opt)
@@ -59,6 +60,24 @@ static void update_cut(struct ds_member *m, struct ds_channel *ch, unsigned int 
 		ds_record_settled(cut->rec, cut, false, DISTSNAP_CUT_MISSED);
 }
 
+static void trace_received(const struct ds_channel *ch, const struct ds_seg *seg,
+			   unsigned int act)
+{
+	const struct ds_option *opt = &seg->opt;
+
+	if (opt->flags & DISTSNAP_OPT_MARKER)
+		trace_ds_marker_received(ch->member, ch, seg, NULL, opt->epoch, opt->anchor,
+					 act & DS_ACT_CLOSED ? DS_HOW_ACCEPTED :
+					 act & DS_ACT_STALE ? DS_HOW_STALE :
+					 act & DS_ACT_CONTRADICTED ? DS_HOW_CONTRADICTED :
+					 DS_HOW_REPEATED);
+	if (act & (DS_ACT_ACKED | DS_ACT_NAKED | DS_ACT_MISSED))
+		trace_ds_answer_received(ch->member, ch, seg, NULL, ch->ends.out_epoch,
+					 act & DS_ACT_NAKED ? opt->anchor : 0,
+					 act & DS_ACT_ACKED ? DS_HOW_ACK :
+					 act & DS_ACT_NAKED ? DS_HOW_NAK : DS_HOW_MISSED);
+}
+
 /**
  * ds_stream_option() - act upon an option that is to be trusted
  * @ch: the channel
@@ -82,6 +101,7 @@ void ds_stream_option(struct ds_channel *ch, const struct ds_seg *seg)
 	if (ch->peer == DISTSNAP_PEER_UNKNOWN || ch->peer == DISTSNAP_PEER_EXTERNAL)
 		ch->peer = DISTSNAP_PEER_MEMBER;
 	act = ds_receive(&m->colour, &ch->ends, opt);
+	trace_received(ch, seg, act);
 	if (act & DS_ACT_STALE)
 		ds_count(dn, opt_stale);
 	if (act & DS_ACT_CONTRADICTED)
@@ -93,7 +113,7 @@ void ds_stream_option(struct ds_channel *ch, const struct ds_seg *seg)
 	    (!m->rec || !m->rec->pending))
 		ds_group_wake(g, 0);
 	if (act & DS_ACT_TRIGGER &&
-	    ds_member_trigger(m, opt->epoch, ch->ends.in_light))
+	    ds_member_trigger(m, opt->epoch, ch->ends.in_light, DS_HOW_MARKER, ch, seg))
 		ds_group_want(g, opt->epoch, m->flags);
 }
 
@@ -205,7 +225,7 @@ unsigned int ds_stream_in(struct ds_channel *ch, struct sk_buff *skb,
 	     ds_seq_after(seg->ack, ch->isn + 1)))
 		ch->greeting = false;
 	if (moves && ds_queue_must_follow(&m->hold, ch, skb)) {
-		verdict = ds_queue_steal(&m->hold, ch, skb, state);
+		verdict = ds_queue_steal(&m->hold, ch, skb, seg, state);
 		goto out;
 	}
 	/* It will be repeated when we can skip. */
@@ -233,7 +253,7 @@ unsigned int ds_stream_in(struct ds_channel *ch, struct sk_buff *skb,
 			goto out;
 		}
 		ds_count(dn, held);
-		verdict = ds_queue_steal(&m->hold, ch, skb, state);
+		verdict = ds_queue_steal(&m->hold, ch, skb, seg, state);
 		goto out;
 	}
 	if (seg->payload && ch->cut && ch->cut->logging) {
@@ -305,9 +325,28 @@ static bool compose(struct ds_channel *ch, struct ds_option *opt)
 	return true;
 }
 
-/* It leaves with @opt; context: member->lock. */
-static void said(struct ds_channel *ch, const struct ds_option *opt)
+static void trace_sent(struct ds_channel *ch, const struct ds_seg *seg,
+		       const struct ds_option *opt, bool answers)
 {
+	if (opt->flags & DISTSNAP_OPT_MARKER && trace_ds_marker_sent_enabled()) {
+		trace_ds_marker_sent(ch->member, ch, seg, NULL, opt->epoch, opt->anchor,
+				     ch->traced == opt->epoch ? DS_HOW_REPEATED :
+				     DS_HOW_FIRST);
+		ch->traced = opt->epoch;
+	}
+	if (answers)
+		trace_ds_answer_sent(ch->member, ch, seg, NULL, ch->ends.in_epoch,
+				     opt->flags & DISTSNAP_OPT_NAK ? opt->anchor : 0,
+				     opt->epoch != ch->ends.in_epoch ? DS_HOW_MISSED :
+				     opt->flags & DISTSNAP_OPT_NAK ? DS_HOW_NAK : DS_HOW_ACK);
+}
+
+/* It leaves with @opt, on @seg; context: member->lock. */
+static void said(struct ds_channel *ch, const struct ds_seg *seg,
+		 const struct ds_option *opt)
+{
+	bool due = ch->ends.answer_due;
+
 	if (opt->flags & DISTSNAP_OPT_REPLY) {
 		ch->reply_due = false;
 	} else if (opt->flags & DISTSNAP_OPT_PROBE) {
@@ -315,6 +354,7 @@ static void said(struct ds_channel *ch, const struct ds_option *opt)
 		ch->probes -= !!ch->probes;
 	} else {
 		ds_said(&ch->ends, opt);
+		trace_sent(ch, seg, opt, due && !ch->ends.answer_due);
 		/* It says all that a reply would. */
 		ch->reply_due = false;
 		ch->probe_due = false;
@@ -366,7 +406,7 @@ unsigned int ds_stream_out(struct ds_channel *ch, struct sk_buff *skb,
 	    (ds_is_gated(&m->colour, &ch->ends, seg->reach, seg->rst) ||
 	     ds_queue_must_follow(&m->gate, ch, skb))) {
 		ds_count(dn, gated);
-		verdict = ds_queue_steal(&m->gate, ch, skb, state);
+		verdict = ds_queue_steal(&m->gate, ch, skb, seg, state);
 		goto out;
 	}
 	if (!compose(ch, &opt)) {
@@ -381,7 +421,7 @@ unsigned int ds_stream_out(struct ds_channel *ch, struct sk_buff *skb,
 	      ch->greeting || seg->rst;
 	err = ds_seg_tag(dn, skb, seg, &opt);
 	if (!err) {
-		said(ch, &opt);
+		said(ch, seg, &opt);
 	} else if (red && !ds_mutant(no_sack_trim)) {
 		/* Never bare: TCP repeats it, split to fit. */
 		if (err == -ENOSPC)
