@@ -36,30 +36,6 @@ parked()
 	wait "$take"
 }
 
-# parked_while N COUNTER COMMAND...: the same, and something happens to a's link while
-# segments wait at the gate: they are dropped, and TCP repeats them
-parked_while()
-{
-	local gated take n=$1 name=$2 rc=0
-	shift 2
-
-	gated=$(counter a gated)
-	before=$(counter a "$name")
-	kill -STOP "${AGENT_PIDS[0]}"
-	banks_take a "$snaps/$n" &
-	take=$!
-	wait_for "[ \$(counter a gated) -gt $gated ]" 15 && "$@" || rc=1
-	kill -CONT "${AGENT_PIDS[0]}"
-	wait "$take" && wait_for "[ \$(counter a $name) -gt $before ]" 10 || rc=1
-	ip -n a link set eth0 mtu 1500
-	return "$rc"
-}
-
-flap()
-{
-	ip -n a link set eth0 down && ip -n a link set eth0 up
-}
-
 audit()
 {
 	bank-audit --exe "$bank" --seed "$SEED" --total 2000000 "$snaps"/*
@@ -73,9 +49,6 @@ check "banks join" banks_join
 for i in $(seq "$ROUNDS"); do
 	check "$i: the snapshot of a sender in a call is complete" parked "$i"
 done
-check "a link that goes down and up again" parked_while flap gated_dropped flap
-check "one whose packets become smaller" \
-	parked_while mtu tag_no_room_red ip -n a link set eth0 mtu 1000
 gated=$(counter a gated)
 check "$gated segments that it sent while parked had to wait" [ "$gated" -gt 0 ]
 check "all are consistent" audit

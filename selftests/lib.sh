@@ -175,19 +175,6 @@ sum_of()
 	echo $sum
 }
 
-# say_moved: the counters of all hosts that are not 0, to who wants to know it; see
-# qemu/counters.sh
-say_moved()
-{
-	local h
-
-	[ -n "${SAY_MOVED:-}" ] && [ -d /sys/module/distsnap ] || return 0
-	for h in ${HOSTS[@]+"${HOSTS[@]}"}; do
-		in_host "$h" timeout 10 distsnap status --counters 2>/dev/null
-	done | awk '$2 > 0 && !seen[$1]++ { list = list " " $1 }
-		    END { if (list) print "# moved:" list }'
-}
-
 # report_state: once per script, as soon as something failed
 report_state()
 {
@@ -378,7 +365,6 @@ lib_cleanup()
 		echo "Bail out! no plan"
 		[ $rc -ne 0 ] || rc=1
 	fi
-	say_moved
 	for pid in ${SPAWNED[@]+"${SPAWNED[@]}"}; do
 		kill -TERM "$pid" 2>/dev/null
 	done

@@ -88,17 +88,6 @@ check "pause: the initiator ends" wait_for "! alive ${TAKES[0]}" 20
 check "pause: says why" logged take-a 'bank-1: the agent did not record its memory in time'
 check "pause: complete when lifted" complete pause
 
-# A call that does not sleep, and takes longer.
-spawn b dd dd if=/dev/zero of=/dev/null bs=256M
-DD=$LAST_PID
-check "a busy member" in_host b distsnap join bank --pid "$DD" --name dd
-check "pause-max, of a call" limit --pause-max 1
-incomplete park '[0-9]+ threads were not parked in time' --light
-check "park: counted" risen park_late
-check "park: the busy one leaves" in_host b distsnap leave bank --pid "$DD"
-stop "$DD" KILL
-check "park: complete when lifted" complete park
-
 kill -STOP "${AGENT_PIDS[1]}"
 check "record-max" limit --record-max 1000
 spawn a take-a distsnap take bank --store "$BANK_STORE" -o "$TEST_TMP/record" \

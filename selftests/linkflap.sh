@@ -133,7 +133,6 @@ done
 check "new banks start" banks_start --rate 60
 check "new banks join" banks_join
 check "a device goes while threads are parked" device_goes
-say_moved	# goes with the namespaces
 check "everyone is killed, the namespaces go" everyone_ends
 
 topology 3

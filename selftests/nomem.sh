@@ -16,8 +16,6 @@
 . "$(dirname "$0")/workload/banks.sh"
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/workload/chaos.sh"
-# shellcheck source-path=SCRIPTDIR
-. "$(dirname "$0")/workload/peers.sh"
 
 # Much will not be complete, and nobody wants to wait for that.
 BANK_LIMITS=(--pause-max 2000 --record-max 3000 --snap-max 4000)
@@ -140,23 +138,6 @@ join_at_last()
 	in_host a distsnap leave bank --pid "${BANK_PIDS[0]}" && return "$rc"
 }
 
-# birth: of a connection that nobody has memory to observe from its beginning; it does
-# not matter that nobody listens
-birth()
-{
-	local missed
-
-	missed=$(counter a births_missed)
-	peer_start a caller && in_host a distsnap join bank --name caller \
-		--pid "${PEER_PID[caller]}" || return 1
-	fail_on 100 cache-filter
-	tell_on caller connect c "$(addr b)" 9
-	wait_for "said caller $PEER_SEQ" 10
-	fail_off
-	in_host a distsnap leave bank --pid "${PEER_PID[caller]}" &&
-		[ "$(counter a births_missed)" -gt "$missed" ]
-}
-
 [ -w $FAIL/cache-filter ] || skip_all "a debug kernel's: no failslab"
 topology 3
 netem_all delay 5ms 1ms loss 1%
@@ -168,7 +149,6 @@ check "join succeeds at last" join_at_last
 check "banks join" banks_join
 of_objects
 in_workers
-check "a connection that is not observed is counted" birth
 check "the banks have noticed nothing" banks_stop
 
 done_testing

@@ -261,10 +261,6 @@ guest_tests()
 		fi
 		set -- ${left[@]+"${left[@]}"}
 	done
-	if [ -z "$only" ]; then
-		"$here/counters.sh" "$kernel" "$tap" | tee "$base.counters.tap"
-		cat "$base.counters.tap" >> "$tap"
-	fi
 	tap_results "$kernel" "$tap"
 }
 

@@ -58,7 +58,7 @@ run_test()
 	fi
 	sleep "$2" &
 	timer=$!
-	SAY_MOVED=1 setsid "$path" &
+	setsid "$path" &
 	test=$!
 	wait -n -p ended $test $timer
 	rc=$?
