@@ -218,7 +218,7 @@ void ds_handshake_accepted(struct sock *sk)
  */
 static u32 log_begins(struct ds_member *m)
 {
-	u32 epoch = ds_mutant(no_birth_log) ? 0 : open_epoch(m);
+	u32 epoch = open_epoch(m);
 
 	if (epoch)
 		m->rec->pending++;

@@ -41,7 +41,6 @@ table="
 	no_outsiders		owners
 	no_crossing		crossing
 	no_request		handshake
-	no_birth_log		handshake
 	pass_fastopen		handshake
 	tag_signed		truth
 	bare_reset		resets
