@@ -350,8 +350,13 @@ char *snapdir_read_manifest(const struct snapdir *sd, struct why *why)
 		return NULL;
 	text = file_read(fd, SNAPDIR_MANIFEST_MAX, &len, why);
 	close(fd);
-	if (!text)
+	if (!text) {
 		why_about(why, SNAPDIR_MANIFEST);
+	} else if (strlen(text) != len) {	/* what is behind would not be looked at */
+		why_set(why, SNAPDIR_MANIFEST ": it has a zero byte");
+		free(text);
+		text = NULL;
+	}
 	return text;
 }
 

@@ -128,6 +128,11 @@ static void judge_member(struct verdict *v, const struct fragment *f,
 		verdict_blame(v, kind_of_state(m->state, &m->reasons),
 			      "member %s/%s: %s", f->node, m->name,
 			      state_phrases[m->state]);
+	/* Its connections cannot be judged without. */
+	else if (m->times.recorded == FRAGMENT_NONE)
+		verdict_blame(v, BLAME_WRONG,
+			      "member %s/%s: done, and there is no time at which it was recorded",
+			      f->node, m->name);
 	if (m->wants_core && !m->has_core)
 		verdict_blame(v, has_cause(&m->reasons) ? BLAME_FOLLOWS :
 			      BLAME_CAUSE,
@@ -219,22 +224,61 @@ static size_t host_len(const char *addr)
 	return strrchr(addr, ':') - addr;
 }
 
+/* The hosts of two ADDR:PORT */
+static int host_cmp(const char *a, const char *b)
+{
+	size_t len = host_len(a), other = host_len(b);
+	int ret = memcmp(a, b, len < other ? len : other);
+
+	return ret || len == other ? ret : len < other ? -1 : 1;
+}
+
+/* By host, and for one host as they come in @ends */
+static int by_local_host(const void *a, const void *b)
+{
+	const struct end *e = *(const struct end *const *)a;
+	const struct end *f = *(const struct end *const *)b;
+	int ret = host_cmp(e->cut->local, f->cut->local);
+
+	return ret || e == f ? ret : e < f ? -1 : 1;
+}
+
+/* A fragment may be large: each of its ends looks for a host. */
+static void index_hosts(struct verdict *v)
+{
+	const struct end *e;
+	size_t i, n = 0;
+
+	v->hosts = xcalloc(v->ends.n, sizeof(*v->hosts));
+	for (i = 0; i < v->ends.n; i++)
+		v->hosts[i] = &v->ends.v[i];
+	if (v->ends.n)
+		qsort(v->hosts, v->ends.n, sizeof(*v->hosts), by_local_host);
+	for (i = 0; i < v->ends.n; i++) {
+		e = v->hosts[i];
+		if (!n || host_cmp(v->hosts[n - 1]->cut->local, e->cut->local))
+			v->hosts[n++] = e;
+	}
+	v->n_hosts = n;
+}
+
+static int find_host(const void *remote, const void *host)
+{
+	return host_cmp(remote, (*(const struct end *const *)host)->cut->local);
+}
+
 const struct fragment *verdict_host(const struct verdict *v,
 				    const struct end *e)
 {
 	const char *remote = e->cut->remote;
-	const struct end *other;
-	size_t i, len = host_len(remote);
+	const struct end **host;
 
 	if (!strncmp(remote, "127.", 4) || !strncmp(remote, "[::1]", 5))
 		return e->frag;
-	for (i = 0; i < v->ends.n; i++) {
-		other = &v->ends.v[i];
-		if (host_len(other->cut->local) == len &&
-		    !memcmp(other->cut->local, remote, len))
-			return other->frag;
-	}
-	return NULL;
+	if (!v->n_hosts)
+		return NULL;
+	host = bsearch(remote, v->hosts, v->n_hosts, sizeof(*v->hosts), find_host);
+	return host ? (*host)->frag : NULL;
 }
 
 static void blame_mate(struct verdict *v, const struct end *e)
@@ -348,8 +392,14 @@ static struct channel channel_of(const struct end *e)
 static void judge_end(struct verdict *v, const struct end *e)
 {
 	/* Its peer has nothing of it: the handshake waits for the peer's recording. */
-	if (e->cut->peer == DISTSNAP_PEER_CONNECTING)
+	if (e->cut->peer == DISTSNAP_PEER_CONNECTING) {
+		if (e->mate || e->twice)
+			verdict_blame(v, BLAME_WRONG,
+				      "connection %s - %s of member %s/%s: it was not there yet, and the other end was recorded",
+				      e->cut->local, e->cut->remote,
+				      e->frag->node, e->member->name);
 		return;
+	}
 	if (!end_inside(e))
 		add_external(v, e);
 	else
@@ -396,11 +446,11 @@ static void judge_channel(struct verdict *v, const struct channel *ch)
 			      "channel %s -> %s: the marker came at %llu, but the sender was at %llu",
 			      src, dst, (unsigned long long)in->in.marker,
 			      (unsigned long long)ch->sent);
-	if (in->in.read > out->out.sent)
+	if (in->in.read > ch->sent)
 		verdict_blame(v, BLAME_WRONG,
 			      "channel %s -> %s: received up to %llu, but sent only up to %llu",
 			      src, dst, (unsigned long long)in->in.read,
-			      (unsigned long long)out->out.sent);
+			      (unsigned long long)ch->sent);
 
 	/* A FIN that both know of lies right before what was sent. */
 	if ((in->flags & DISTSNAP_CUT_FIN_IN) ?
@@ -465,6 +515,7 @@ void verdict_reach(struct verdict *v, struct fragment *const *frags, size_t n,
 	judge_nodes(v);
 	judge_expected(v, expect, n_expect);
 	ends_pair(&v->ends, frags, n);
+	index_hosts(v);
 	v->channels = xcalloc(v->ends.n, sizeof(*v->channels));
 	for (i = 0; i < v->ends.n; i++)
 		judge_end(v, &v->ends.v[i]);
@@ -500,6 +551,7 @@ void verdict_free(struct verdict *v)
 		free(v->channels[i].file);
 	free(v->channels);
 	free(v->externals);
+	free(v->hosts);
 	ends_free(&v->ends);
 	texts_free(&v->expect);
 	texts_free(&v->reasons);

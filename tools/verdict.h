@@ -44,6 +44,8 @@ enum blame {
  * @frags: the caller's fragments, sorted by node
  * @expect: NODE/MEMBER names that were asked for
  * @ends: all ends of all connections
+ * @hosts: the first of @ends on each host, sorted by its address
+ * @n_hosts: how many
  * @channels: sorted by address
  * @externals: ends whose peer is no member
  * @ranked: why the snapshot is incomplete, by enum blame
@@ -58,6 +60,8 @@ struct verdict {
 	size_t n_members;
 	struct texts expect;
 	struct ends ends;
+	const struct end **hosts;
+	size_t n_hosts;
 	struct channel *channels;
 	size_t n_channels;
 	const struct end **externals;

@@ -637,6 +637,13 @@ TEST_F(snap, a_dead_socket_got_more_than_was_sent)
 	EXPECT_EQ(1, check(self));
 }
 
+TEST_F(snap, a_dead_socket_got_more_than_its_end)
+{
+	bury_b(self, 70, "short");
+	set_in(&self->b, 80, 80, 70);
+	EXPECT_ONLY("received up to 80, but sent only up to 70", 1);
+}
+
 /* A FIN ends the stream where the sender says, or something is wrong. */
 TEST_F(snap, a_dead_socket_that_got_a_fin)
 {
@@ -715,6 +722,12 @@ TEST_F(snap, a_connect_under_way)
 	EXPECT_EQ(0, self->sum.channels);
 }
 
+TEST_F(snap, a_connect_under_way_that_the_peer_has)
+{
+	set(self->a.cut, "peer", json_string("connecting"));
+	EXPECT_ONLY("it was not there yet, and the other end was recorded", 1);
+}
+
 TEST_F(snap, a_peer_that_closed_need_not_answer)
 {
 	set_flags(&self->a, "closed", "left", NULL);
@@ -761,6 +774,13 @@ TEST_F(snap, states)
  * What a member had captured when its recording was given up is no cut: it proves
  * nothing, neither that something is missing nor that something is wrong.
  */
+/* Without this its channels would not be judged. */
+TEST_F(snap, done_and_never_recorded)
+{
+	json_object_del(get(self->a.member, "times"), "recorded");
+	EXPECT_ONLY("member a/one: done, and there is no time at which it was recorded", 1);
+}
+
 TEST_F(snap, given_up)
 {
 	set(self->b.member, "state", json_string("aborted"));
@@ -1281,6 +1301,20 @@ TEST_F(snap, check_does_not_believe_the_manifest)
 	EXPECT_EQ(1, check(self));
 	EXPECT_NE(NULL, strstr(self->said, "does not say what the fragments say"));
 	json_decref(root);
+}
+
+TEST_F(snap, check_sees_what_is_behind_the_manifest)
+{
+	char path[512];
+	FILE *f;
+
+	ASSERT_EQ(0, merge_both(self));
+	snprintf(path, sizeof(path), "%s/manifest.json", self->snap);
+	f = fopen(path, "a");
+	fwrite("\0x", 1, 2, f);
+	fclose(f);
+	EXPECT_EQ(1, check(self));
+	EXPECT_NE(NULL, strstr(self->said, "zero byte")) TH_LOG("%s", self->said);
 }
 
 TEST_F(snap, check_sees_a_changed_fragment)
